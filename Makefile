@@ -160,16 +160,16 @@ bench: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) $(if $(filter 
 fleet: ## measure the xDS server with 1,000 clients, in two minutes; FLEET="-clients 100" changes what is measured
 	@mkdir -p bin && go build -buildvcs=false -o bin/fleet ./bench/fleet && bin/fleet $(FLEET) && bin/fleet -apart $(FLEET)
 
-# Two limpets side by side, each with its Envoy, take changes in turn: the one of OLD=REVISION, which is built, and this tree's.
+# Old limpets are built from OLD=REVISION.
 REVISIONS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/limpet/revisions
 OLD_LIMPET = $(REVISIONS)/$(or $(OLD),66d7fda)/bin/limpet
-.PHONY: bench-live
-bench-live: build $(OLD_LIMPET) ## what a change of a session policy costs until it is live, with limpet of OLD=REVISION (66d7fda) and this one
-	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && \
-	go run ./bench/live $(ARGS) "$(or $(OLD),66d7fda)=$(OLD_LIMPET)" "this one=$(CURDIR)/bin/limpet"
-
 $(REVISIONS)/%/bin/limpet:
 	@mkdir -p $(REVISIONS)/$* && git archive $* | tar -x -C $(REVISIONS)/$* && $(MAKE) --no-print-directory -C $(REVISIONS)/$* bin/limpet
+
+# Limpets that are named take turns, each with its Envoy: RUN='"before=PATH --watch" "now=bin/limpet"'.
+.PHONY: bench-run
+bench-run: build ## how long a changed policy, route and endpoint take until "limpet run" has them live
+	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy && go run ./bench/run $(or $(RUN),"now=bin/limpet")
 
 .PHONY: bench-instructions
 bench-instructions: build bin/bench $(PEERS) dist/liblimpet.so $(NATIVE_PEERS) ## the same in instructions, which no other job disturbs; needs valgrind, and Rust

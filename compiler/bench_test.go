@@ -44,13 +44,13 @@ var recompilations = []struct{ name, from, to string }{
 }
 
 // BenchmarkRecompile compiles many routes again after one object has changed, or has gone and come back, with a cache.
-// The collector runs between two compilations, as it does for --watch. The best time says most on a busy machine.
+// The collector runs between two compilations, as it does where limpet follows its input. The best time says most on a busy machine.
 func BenchmarkRecompile(b *testing.B) {
 	for _, routes := range []int{1000, 10_000} {
-		for _, hot := range []*Dynamic{nil, {Folder: "discovery", EndpointFiles: 16}} {
+		for _, served := range []*Served{nil, {Together: true}} {
 			for _, change := range recompilations {
-				b.Run(fmt.Sprintf("%d/hot=%t/%s", routes, hot != nil, change.name), func(b *testing.B) {
-					recompile(b, routes, change.from, change.to, Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: hot}, Cache: NewCache()})
+				b.Run(fmt.Sprintf("%d/served=%t/%s", routes, served != nil, change.name), func(b *testing.B) {
+					recompile(b, routes, change.from, change.to, Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: served}, Cache: NewCache()})
 				})
 			}
 		}
@@ -162,7 +162,7 @@ func startFollower(b *testing.B, routes int, each bool, certificate string) (*Fo
 		}
 		sources = objects
 	}
-	f, err := NewFollower(Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}})
+	f, err := NewFollower(Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -81,8 +81,10 @@ func (c *Cache) buildTopology(in gateway.Input, rep *report.Report) *gateway.Top
 }
 
 // indexBackends is backend.NewIndex with the ports of all Services.
-func (c *Cache) indexBackends(objects *resource.Objects, places *backend.Places, rep *report.Report) *backend.Index {
-	return backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects, places), backend.BuildPort), places, rep)
+func (c *Cache) indexBackends(
+	objects *resource.Objects, pods *Selection, places *backend.Places, rep *report.Report,
+) *backend.Index {
+	return backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects, pods, places), backend.BuildPort), pods, places, rep)
 }
 
 // sortPolicies sorts policies by their names.

@@ -81,10 +81,10 @@ func TestCacheOptions(t *testing.T) {
 		func(o *Options) { o.retarget(TargetEnvoyGateway) },
 		func(o *Options) { o.AssumeAdmitted = true },
 		func(o *Options) { o.Envoy.ModulePath = "other.wasm" },
-		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 99} },
-		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "discovery"} },
-		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "elsewhere", EndpointFiles: 99} },
-		func(o *Options) { o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 99} },
+		func(o *Options) { o.Envoy.Served = &Served{Together: true} },
+		func(o *Options) { o.Envoy.Served = &Served{} },
+		func(o *Options) { o.Envoy.Served = &Served{Remote: true} },
+		func(o *Options) { o.Envoy.Served = &Served{Together: true} },
 	}
 	for _, g := range loadGoldens(t) {
 		if !strings.HasPrefix(g.name, "policy-") {

@@ -10,9 +10,9 @@ import (
 // TestCacheSizes shows that a cache keeps no more than the last compilation needed, and that one that failed takes nothing
 // away from the steps that it did not reach.
 func TestCacheSizes(t *testing.T) {
-	for _, hot := range []*Dynamic{nil, {Folder: "discovery"}} {
+	for _, served := range []*Served{nil, {Together: true}} {
 		compile := func(cache *Cache, sources []Source) error {
-			_, err := Compile(sources, Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: hot}, Cache: cache})
+			_, err := Compile(sources, Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: served}, Cache: cache})
 			return err
 		}
 		few, many := scaletest.MakeRoutes(10), scaletest.MakeRoutes(40)

@@ -26,7 +26,7 @@ func TestCache(t *testing.T) {
 	for round := range rounds {
 		o := Options{Envoy: &EnvoyOptions{ModulePath: "w"}, AssumeAdmitted: round/20 == 1}
 		if round%4 == 3 {
-			o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: round % 80}
+			o.Envoy.Served = &Served{Together: true}
 		}
 		if _, refused := compareCompilations(t, fmt.Sprint("round ", round), sources, o, cache); refused != nil {
 			var problems Errors
@@ -114,10 +114,10 @@ func TestCacheGolden(t *testing.T) {
 		o, cache, source := g.parseOptions(t), NewCache(), g.source
 		for round := range rounds {
 			if o.Envoy != nil {
-				o.Envoy.Dynamic = nil
+				o.Envoy.Served = nil
 			}
 			if o.Envoy != nil && round%3 == 2 {
-				o.Envoy.Dynamic = &Dynamic{Folder: "discovery", EndpointFiles: 1}
+				o.Envoy.Served = &Served{Together: true}
 			}
 			if _, refused := compareCompilations(t, fmt.Sprintf("%s, round %d", g.name, round), []Source{source}, o, cache); refused == nil {
 				compiled++

@@ -70,29 +70,28 @@ type Errors = report.Errors
 // Result is what a compilation gives.
 type Result struct {
 	// Plugin is the filter's configuration with all policies and PluginJSON its text, also where the policies travel with
-	// their routes (TargetEnvoy); with EnvoyOptions.Dynamic the text is without them. Both hold the key ring if Options.Keys
-	// does.
+	// their routes (TargetEnvoy). Both hold the key ring if Options.Keys does.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
 	// Files are what the target asks for, in the order to be written in; the document that people ask for is the last.
 	Files []File
 	// PrivateKeys says that some of Files hold private keys of TLS certificates.
 	PrivateKeys bool
-	// Discovery is what Envoy discovers, with EnvoyOptions.Dynamic.
-	Discovery *envoy.Discovery
-	// Served is what the proxies of each Gateway discover from a server, with EnvoyOptions.Served.
+	// Served is what the proxies of each Gateway discover from a server, or those of all, with EnvoyOptions.Served.
 	Served []*envoy.Served
 	// LongestUnused is the longest time for which a session goes on without a request, with EnvoyOptions.Served: for so long a
 	// key verifies that no longer signs.
 	LongestUnused time.Duration
-	// Draining are the hosts that terminate and still serve, for the next Dynamic.Draining. Until is when the same input will
+	// Draining are the hosts that terminate and still serve, for the next Served.Draining. Until is when the same input will
 	// give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []HostKey
 	Until    time.Time
-	// Pods are the pods at addresses, for who remembers them for the next Dynamic.Owners. Unsettled says that some are no
+	// Pods are the pods at addresses, for who remembers them for the next Served.Owners. Unsettled says that some are no
 	// endpoints yet: their address was another's, and proxies must take this configuration over first.
 	Pods      []PodAt
 	Unsettled bool
+	// Selection is which pods Services select and have left, for the next Served.Selection.
+	Selection *Selection
 	// Incumbents are who has what, for the next Options.Incumbents; nil without these.
 	Incumbents *Incumbents
 	// Warnings are all there is to say of the input: what is left out (their Verdict is Refused), what was admitted and
@@ -111,7 +110,7 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	result = &Result{}
+	result = &Result{Selection: j.selection}
 	if err := o.Target.emit(j, &o, result); err != nil {
 		return nil, err
 	}
@@ -163,6 +162,8 @@ type analysis struct {
 	topology  *gateway.Topology
 	decisions *policy.Decisions
 	backends  *backend.Index
+	// selection is which pods Services select and have left; nil where nothing watches pods.
+	selection *Selection
 	// backendTLS is how backends are spoken to over TLS; nil for a target with a control plane of its own.
 	backendTLS *backendtls.Policies
 	// loadBalancing and traffic are about requests that no session pins; nil for a target with a control plane of its own,
@@ -205,14 +206,15 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
 	} else {
 		in := gateway.NewInput(j.objects, settings.bind).AssumeClasses(o.AssumeClass)
-		if o.served() != nil {
+		if o.areApart() {
 			in = in.Apart()
 		}
 		in = in.Settle(o.listening(settings, j.order))
 		j.topology = cache.buildTopology(in, j.rep)
 		pause.Take()
 		places := o.newPlaces(j.objects, j.topology.Claims(), settings)
-		j.backends = cache.indexBackends(j.objects, places, j.rep)
+		j.followSelection(o)
+		j.backends = cache.indexBackends(j.objects, j.selection, places, j.rep)
 		j.backendTLS = backendtls.New(j.objects, j.rep)
 		j.backends.Secure(j.backendTLS.Has)
 	}
@@ -230,6 +232,14 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	}
 	pause.Take()
 	return j, nil
+}
+
+// followSelection follows what Services select, where that is remembered.
+func (j *analysis) followSelection(o *Options) {
+	if known, watched := o.selection(); watched {
+		j.selection = known.Follow(j.objects, o.Time)
+		backend.ReportUnseenPods(j.objects, j.rep)
+	}
 }
 
 // lower makes the plan of a target without a control plane.

@@ -70,7 +70,7 @@ func listHostsOf(table []byte, route string) (hosts []string) {
 // requirements: S86
 func TestCopiesOfAHostileFallback(t *testing.T) {
 	const hosts, most = 2000, 40 << 20
-	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	var old, all strings.Builder
 	for i := range hosts {
 		route := copiesRoute(fmt.Sprintf("host-%d", i), 100+i, fmt.Sprintf("hostnames: [h%04d.example.org], rules: [{matches: [{path: {value: /own}}], backendRefs: [{name: app, port: 80}]}]", i))
@@ -89,7 +89,7 @@ func TestCopiesOfAHostileFallback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table := result.Discovery.Routes[0].Content
+		table := result.Served[0].Routes[0].Content
 		t.Logf("%s: %d bytes, %d warnings", name, len(table), len(result.Warnings))
 		if len(table) > most {
 			t.Errorf("%s: a table of %d bytes", name, len(table))

@@ -11,6 +11,8 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
 // drainNow is the time of the compilations here.
@@ -49,7 +51,7 @@ func TestDrain(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hot := &Dynamic{Folder: "discovery", EndpointFiles: 16, Draining: map[HostKey]time.Time{}}
+			hot := &Served{Together: true, Draining: map[HostKey]time.Time{}}
 			if c.since > 0 {
 				hot.Draining[leaving] = drainNow.Add(-c.since)
 			}
@@ -72,50 +74,6 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestUnselected compiles what a policy makes of a pod that its Service no longer selects, at different times, and what is
-// made of it where nothing watches pods.
-//
-// requirements: 2A.29, S42
-func TestUnselected(t *testing.T) {
-	const slice = ", labels: {kubernetes.io/service-name: leaving}}"
-	left := strings.Replace(slice, "}}", `}, annotations: {limpet.dev/unselected-since: "2026-11-21T17:55:00Z"}}`, 1) // five minutes ago
-	for _, c := range []struct {
-		name, keep string
-		want       string
-		until      time.Duration
-	}{
-		{"not long enough", "keepUnselected: 6m", "service/default/leaving/80/keep-6m: 10.0.6.1* 10.0.6.2*", time.Minute},
-		{"long enough", "keepUnselected: 5m", "service/default/leaving/80/keep-5m:", 0},
-		{"off", "keepUnselected: 0s", "service/default/leaving/80:", 0},
-		{"without the field", "forward: false", "service/default/leaving/80:", 0},
-		{"with a drain limit, which is for others", "drainTimeout: 0s\n  keepUnselected: 6m", "service/default/leaving/80/drain-0s/keep-6m: 10.0.6.1* 10.0.6.2*", time.Minute},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			documents := readDrainDocument(t, [2]string{"drainTimeout: 10m", c.keep}, [2]string{slice, left})
-			result, err := Compile(documents, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := clusterHosts(t, result); got != c.want {
-				t.Errorf("got %s\nwant %s", got, c.want)
-			}
-			if got := result.Until; c.until == 0 != got.IsZero() || c.until > 0 && !got.Equal(drainNow.Add(c.until)) {
-				t.Errorf("until %v, want %v from %v", got, c.until, drainNow)
-			}
-			plain, err := Compile(documents, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm"}})
-			if err != nil || strings.Contains(string(plain.Main()), "10.0.6.1") {
-				t.Errorf("%v; where nothing watches it is there", err)
-			}
-			said := slices.ContainsFunc(plain.Warnings, func(p Problem) bool {
-				return p.Path == "spec.keepUnselected" && strings.HasPrefix(p.Message, "not supported: nothing here watches pods")
-			})
-			if said != strings.Contains(c.keep, "keepUnselected: 5m") && !strings.Contains(c.keep, "6m") {
-				t.Errorf("reported: %v, %v", said, plain.Warnings)
-			}
-		})
-	}
-}
-
 // readDrainDocument gives the document with texts replaced.
 func readDrainDocument(t *testing.T, edits ...[2]string) []Source {
 	t.Helper()
@@ -133,7 +91,7 @@ func readDrainDocument(t *testing.T, edits ...[2]string) []Source {
 	return []Source{{Name: drainDocument, Data: []byte(edited)}}
 }
 
-func compileHot(t *testing.T, edit [2]string, hot *Dynamic) *Result {
+func compileHot(t *testing.T, edit [2]string, hot *Served) *Result {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", drainDocument))
 	if err != nil {
@@ -145,7 +103,7 @@ func compileHot(t *testing.T, edit [2]string, hot *Dynamic) *Result {
 			t.Fatalf("%s does not have %q", drainDocument, edit[0])
 		}
 	}
-	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: hot}})
+	result, err := Compile([]Source{{Name: drainDocument, Data: []byte(edited)}}, Options{Time: drainNow, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Served: hot}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,9 +114,13 @@ func compileHot(t *testing.T, edit [2]string, hot *Dynamic) *Result {
 func clusterHosts(t *testing.T, result *Result) string {
 	t.Helper()
 	var clusters []string
-	for _, c := range result.Discovery.Clusters {
+	for _, c := range result.Served[0].Endpoints {
 		assignment := &endpointv3.ClusterLoadAssignment{}
-		if err := proto.Unmarshal(c.Endpoints, assignment); err != nil {
+		settled, err := envoy.LeaveOut(c.Content, c.Moved) // for who does not know whose those are
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := proto.Unmarshal(settled, assignment); err != nil {
 			t.Fatal(err)
 		}
 		text := c.Name + ":"

@@ -119,24 +119,29 @@ func ExampleNewCache() {
 	// 1 policy
 }
 
-// A follower takes changed documents, and gives the parts of Envoy's configuration that are not as they were.
+// A follower takes changed documents, and gives what a server sends to Envoys: what has not changed is the same value.
 func ExampleFollower() {
 	follower, err := compiler.NewFollower(compiler.Options{Envoy: &compiler.EnvoyOptions{
-		ModulePath: "limpet.wasm", Dynamic: &compiler.Dynamic{Folder: "discovery"},
+		ModulePath: "limpet.wasm", Served: &compiler.Served{},
 	}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := follower.Apply(compiler.Changes{Set: []compiler.Source{{Name: "shop.yaml", Data: []byte(shop)}}}); err != nil {
-		log.Fatal(err)
+	follow := func(text string) *compiler.Result {
+		update, err := follower.Apply(compiler.Changes{Set: []compiler.Source{{Name: "shop.yaml", Data: []byte(text)}}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		result, err := update.Result()
+		if err != nil {
+			log.Fatal(err)
+		}
+		return result
 	}
-	moved := strings.Replace(shop, "10.0.0.1", "10.0.0.2", 1)
-	update, err := follower.Apply(compiler.Changes{Set: []compiler.Source{{Name: "shop.yaml", Data: []byte(moved)}}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, part := range update.Changed {
-		fmt.Println(part.Kind, part.Name)
-	}
-	// Output: endpoints service/shop/cart/80
+	before, after := follow(shop).Served[0], follow(strings.Replace(shop, "10.0.0.1", "10.0.0.2", 1)).Served[0]
+	fmt.Println(after.Gateway, "has the same routes:", &before.Routes[0].Content[0] == &after.Routes[0].Content[0])
+	fmt.Println("endpoints of", after.Endpoints[0].Name, "are the same:", before.Endpoints[0].Equal(after.Endpoints[0]))
+	// Output:
+	// shop/web has the same routes: true
+	// endpoints of service/shop/cart/80 are the same: false
 }

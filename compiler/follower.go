@@ -41,35 +41,34 @@ type Changes struct {
 	Set []Source
 	// Removed are the names of sources that are gone.
 	Removed []string
-	// Keys, Time and Draining are as in Options and Dynamic.
+	// Keys, Time and Draining are as in Options and Served.
 	Keys     policyconfig.Keys
 	Time     time.Time
 	Draining map[HostKey]time.Time
-	// Owners is as in Dynamic, and Moved are the addresses of which it says something else than the last time.
+	// Owners is as in Served, and Moved are the addresses of which it says something else than the last time.
 	Owners map[HostKey]HostOwner
 	Moved  []HostKey
+	// Selection is as in Served.
+	Selection *Selection
 	// Unusable is as in EnvoyOptions.
 	Unusable map[netip.AddrPort]string
 }
 
-// Part is a part of a configuration that is not as it was.
-type Part = follow.Change
-
 // Update is what changes came to.
 type Update struct {
-	// Changed are the parts that are not as they were, in order. With Whole they are not known, and all may be different.
-	Changed []Part
-	Whole   bool
+	// Whole says that what has changed is not known, and that all may be different.
+	Whole bool
 	// NewWarnings are those of Result.Warnings that the last Update did not have, wherever in the files they were then.
 	NewWarnings []Problem
 	// SaysSame says that neither are there new ones, nor is one gone.
 	SaysSame bool
-	// PrivateKeys, Draining, Until, Pods and Unsettled are as in Result.
+	// PrivateKeys, Draining, Until, Pods, Unsettled and Selection are as in Result.
 	PrivateKeys bool
 	Draining    []HostKey
 	Until       time.Time
 	Pods        []PodAt
 	Unsettled   bool
+	Selection   *Selection
 
 	follower *Follower
 	keys     policyconfig.Keys
@@ -77,15 +76,15 @@ type Update struct {
 	complete bool    // it has what there is to say, too
 }
 
-// NewFollower makes one without documents. The target is TargetEnvoy, with EnvoyOptions.Dynamic or EnvoyOptions.Served; Cache,
+// NewFollower makes one without documents. The target is TargetEnvoy, with EnvoyOptions.Served; Cache,
 // Keys, Time and Draining come with changes, or not at all.
 func NewFollower(o Options) (*Follower, error) {
 	settings, err := o.parse()
 	if err != nil {
 		return nil, err
 	}
-	if o.dynamic() == nil && o.served() == nil {
-		return nil, errors.New("dynamic: Required value: only a configuration in pieces can follow its documents")
+	if o.served() == nil {
+		return nil, errors.New("served: Required value: only a configuration for a server can follow its documents")
 	}
 	o.Cache = NewCache()
 	state := follow.New(o.followSettings(settings))
@@ -97,7 +96,7 @@ func NewFollower(o Options) (*Follower, error) {
 
 // followSettings are what does not change while documents do.
 func (o *Options) followSettings(settings parsedOptions) follow.Settings {
-	f := follow.Settings{
+	return follow.Settings{
 		Admission: o.admissionOptions(settings), Policy: o.policyOptions(settings), Bind: settings.bind,
 		AssumeClass: o.AssumeClass, Controller: gatewayv1.GatewayController(o.ControllerName), LocalClients: o.LocalClients,
 		ExternalNames: o.ExternalNames, Zone: o.Zone,
@@ -107,14 +106,9 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 				Native: o.Envoy.Native, Plugin: o.global().Config(),
 			},
 		},
-		Own: []netip.AddrPort{settings.admin}, Machine: o.Envoy.Machine, KeepIncumbents: o.Incumbents != nil,
+		Apart: o.areApart(), Own: append([]netip.AddrPort{settings.admin}, o.served().Own...), Remote: o.served().Remote,
+		Machine: o.Envoy.Machine, KeepIncumbents: o.Incumbents != nil,
 	}
-	if served := o.served(); served != nil {
-		f.Envoy.Server, f.Own, f.Remote = true, append(f.Own, served.Own...), served.Remote
-		return f
-	}
-	f.Envoy.Folder, f.EndpointFiles = o.Envoy.Dynamic.Folder, o.Envoy.Dynamic.EndpointFiles
-	return f
 }
 
 // Apply takes changes over. The error is as Compile's: the last Update then stays what it was, and the next one tells of
@@ -163,7 +157,8 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	}
 	f.options.Envoy.Unusable = c.Unusable
 	followed, err := f.state.Update(follow.Moment{
-		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Files: f.listFiles, Listening: f.options.listening(f.settings, nil),
+		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Files: f.listFiles,
+		Listening: f.options.listening(f.settings, nil),
 	})
 	switch {
 	case err != nil:
@@ -177,7 +172,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	f.acceptInvalid(invalid)
 	u := &Update{follower: f, keys: c.Keys, Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasPrivateKeys()}
 	u.SaysSame = !u.Whole && f.state.SaysSame()
-	if u.Changed, u.NewWarnings, err = f.state.Settle(); err != nil {
+	if u.NewWarnings, err = f.state.Settle(); err != nil {
 		return nil, err
 	}
 	if f.whole {
@@ -187,6 +182,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	}
 	u.Draining, u.Until = f.state.Draining()
 	u.Pods, u.Unsettled = f.state.Pods()
+	u.Selection = f.state.Selection()
 	f.last, f.whole, f.saidWhole = u, false, nil
 	return u, nil
 }
@@ -241,15 +237,9 @@ func (f *Follower) acceptInvalid(invalid Errors) {
 func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
 	o := f.options
 	o.HoldInvalid = false // that is judged
-	own := *o.Envoy
+	own, served := *o.Envoy, *o.Envoy.Served
 	o.Envoy, o.Keys, o.Time = &own, c.Keys, c.Time
-	if own.Served != nil {
-		served := *own.Served
-		own.Served, served.Draining, served.Owners = &served, c.Draining, c.Owners
-	} else {
-		dynamic := *own.Dynamic
-		own.Dynamic, dynamic.Draining, dynamic.Owners = &dynamic, c.Draining, c.Owners
-	}
+	own.Served, served.Draining, served.Owners, served.Selection = &served, c.Draining, c.Owners, c.Selection
 	if o.Incumbents != nil {
 		had := &Incumbents{}
 		had.claims, had.names, had.hosts = f.state.Incumbents()
@@ -264,7 +254,8 @@ func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
 	}
 	f.last = &Update{
 		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,
-		Draining: result.Draining, Until: result.Until, Pods: result.Pods, Unsettled: result.Unsettled, result: result, complete: true,
+		Draining: result.Draining, Until: result.Until, Pods: result.Pods, Unsettled: result.Unsettled,
+		Selection: result.Selection, result: result, complete: true,
 	}
 	f.whole = true
 	f.acceptInvalid(invalid)
@@ -332,20 +323,11 @@ func (u *Update) Configuration() (*Result, error) {
 	if u.result != nil {
 		return u.result, nil
 	}
-	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled}
+	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled, Selection: u.Selection}
 	var err error
-	if u.follower.options.served() != nil {
-		r.Served, err = u.follower.state.Served(u.keys)
-		r.LongestUnused, u.result = u.follower.state.LongestUnused(), r
-		return r, err
-	}
-	if r.Discovery, err = u.follower.state.Discovery(u.keys); err != nil {
-		return nil, err
-	}
-	r.Plugin, r.PluginJSON = r.Discovery.Plugin, r.Discovery.PluginJSON
-	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyFile, r.Discovery.Bootstrap}}
-	u.result = r
-	return r, nil
+	r.Served, err = u.follower.state.Served(u.keys, u.follower.options.served().storyOf)
+	r.LongestUnused, u.result = u.follower.state.LongestUnused(), r
+	return r, err
 }
 
 // Incumbents are who had what in the last result, for a compilation of the same documents. They do not change with the next one.

@@ -9,7 +9,7 @@ import (
 
 // TestFollowerSizes shows that a follower keeps no more than its documents need.
 func TestFollowerSizes(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}}
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	few, many := scaletest.MakeRoutes(10), scaletest.MakeRoutes(40)
 	fresh, used := newFollower(t, o), newFollower(t, o)
 	if _, err := fresh.Replace(few, Changes{}); err != nil {

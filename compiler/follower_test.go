@@ -34,6 +34,7 @@ func compareFollowed(t *testing.T, name string, f *Follower, sources []Source, o
 	want, refused := Compile(sources, o)
 	c := Changes{Keys: o.Keys, Time: o.Time}
 	c.Draining = *drainingOf(o)
+	c.Selection, _ = o.selection()
 	update, err := f.Replace(sources, c)
 	if fmt.Sprint(err) != fmt.Sprint(refused) {
 		t.Errorf("%s: followed %v\nfrom scratch %v", name, err, refused)
@@ -52,17 +53,11 @@ func compareFollowed(t *testing.T, name string, f *Follower, sources []Source, o
 
 // drainingOf is where options say since when hosts terminate.
 func drainingOf(o Options) *map[HostKey]time.Time {
-	if o.Envoy.Served != nil {
-		return &o.Envoy.Served.Draining
-	}
-	return &o.Envoy.Dynamic.Draining
+	return &o.Envoy.Served.Draining
 }
 
 func compareFollowedResults(t *testing.T, name string, got, want *Result) {
 	t.Helper()
-	if want.Discovery != nil {
-		compareDiscoveries(t, name, got.Discovery, want.Discovery)
-	}
 	compareServedLists(t, name, got.Served, want.Served)
 	if !slices.Equal(got.Warnings, want.Warnings) {
 		t.Errorf("%s: the warnings differ:\nfollowed %v\nfrom scratch %v", name, got.Warnings, want.Warnings)
@@ -96,30 +91,11 @@ func compareServedLists(t *testing.T, name string, got, want []*envoy.Served) {
 	}
 }
 
-func compareDiscoveries(t *testing.T, name string, g, w *envoy.Discovery) {
-	t.Helper()
-	for i := range w.Routes {
-		if i >= len(g.Routes) || !bytes.Equal(g.Routes[i].Content, w.Routes[i].Content) {
-			t.Errorf("%s: the routes differ\nfollowed %q\nfrom scratch %q", name, g.Routes[min(i, len(g.Routes)-1)].Content, w.Routes[i].Content)
-		}
-	}
-	if !reflect.DeepEqual(g.Clusters, w.Clusters) {
-		t.Errorf("%s: the clusters differ:\nfollowed %v\nfrom scratch %v", name, listClusters(g), listClusters(w))
-	}
-}
-
-func listClusters(d *envoy.Discovery) (all []string) {
-	for _, c := range d.Clusters {
-		all = append(all, fmt.Sprintf("%s %q %q %t\n", c.Name, c.Settings, c.Endpoints, c.Inline))
-	}
-	return all
-}
-
 // TestFollower edits many routes at random, again and again.
 func TestFollower(t *testing.T) {
 	const rounds = 25
 	random := rand.New(rand.NewPCG(8, 5))
-	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 38}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	f := newFollower(t, o)
 	sources, failed := scaletest.MakeRoutes(40), 0
 	for round := range rounds {
@@ -153,16 +129,16 @@ func TestFollowerGolden(t *testing.T) {
 		}
 		t.Run(g.name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(len(g.source.Data)), 8))
-			files, served := o, o
-			files.Envoy, served.Envoy = new(*o.Envoy), new(*o.Envoy)
-			files.Envoy.Dynamic, served.Envoy.Served = &Dynamic{Folder: "discovery", EndpointFiles: 1}, &Served{}
-			f, s := newFollower(t, files), newFollower(t, served)
+			together, apart := o, o
+			together.Envoy, apart.Envoy = new(*o.Envoy), new(*o.Envoy)
+			together.Envoy.Served, apart.Envoy.Served = &Served{Together: true}, &Served{}
+			f, s := newFollower(t, together), newFollower(t, apart)
 			for round := range rounds {
 				name := fmt.Sprintf("%s, round %d", g.name, round)
-				if compareFollowed(t, name, f, []Source{source}, files) == nil {
+				if compareFollowed(t, name, f, []Source{source}, together) == nil {
 					compiled++
 				}
-				_ = compareFollowed(t, name+", served", s, []Source{source}, served)
+				_ = compareFollowed(t, name+", apart", s, []Source{source}, apart)
 				if t.Failed() {
 					t.Fatalf("%s", source.Data)
 				}
@@ -181,7 +157,7 @@ func TestFollowerGolden(t *testing.T) {
 // that brings more of it.
 func TestFollowerHoldsUnreadableFiles(t *testing.T) {
 	broken := func(name string) Source { return Source{Name: name, Data: []byte("a: b\n\tc: d\n")} }
-	o := Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	scratch := o
 	scratch.HoldInvalid = false
 	f := newFollower(t, o)
@@ -219,7 +195,7 @@ func TestFollowerHoldsUnreadableFiles(t *testing.T) {
 // TestFollowerHoldsInvalidDocuments leaves out what was no good at the beginning, and takes no change over that brings
 // more of it: what was there keeps serving. What limpet does not support is left out at any time.
 func TestFollowerHoldsInvalidDocuments(t *testing.T) {
-	o := Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	f := newFollower(t, o)
 	first := append(scaletest.MakeRoutes(3), Source{Name: "old.yaml", Data: []byte(invalidService("old"))})
 	if _, err := f.Replace(first, Changes{}); err != nil {
@@ -245,7 +221,7 @@ func invalidService(name string) string {
 
 // TestFollowerFollowsMirrors changes the Service of a mirror, which no rule leads to.
 func TestFollowerFollowsMirrors(t *testing.T) {
-	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	f, sources := newFollower(t, o), func(address string) []Source {
 		return []Source{
 			{Name: "web.yaml", Data: []byte(`
@@ -286,7 +262,7 @@ metadata: {name: %s}, spec: {parentRefs: [{name: web}], hostnames: [%[1]s.exampl
 	older := route("older", `{backendRefs: [{name: v1, port: 80}], sessionPersistence: {sessionName: session-v1}}`)
 	older.Data = bytes.Replace(older.Data, []byte("name: older"), []byte(`name: older, creationTimestamp: "2020-01-01T00:00:00Z"`), 1)
 	older.Data = bytes.Replace(older.Data, []byte("older.example.com"), []byte("a.example.com"), 1)
-	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	f := newFollower(t, o)
 	for step, sources := range [][]Source{all, append(slices.Clip(all), older), all} {
 		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, sources, o); err != nil {
@@ -331,31 +307,39 @@ const followedGateway = `
 // TestFollowerSeesTimePass compiles nothing but hosts that terminate again when there is no change but of the time.
 func TestFollowerSeesTimePass(t *testing.T) {
 	host := hostOf("default", "10.0.0.2:80")
-	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d", Draining: map[HostKey]time.Time{host: time.Unix(1000, 0)}}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true, Draining: map[HostKey]time.Time{host: time.Unix(1000, 0)}}}}
 	sources := []Source{
 		{Name: "web.yaml", Data: []byte(followedGateway)},
 		followedRoute("a", "a.org", "2020-01-01T00:00:00Z", "sessionName: a, drainTimeout: 90s"), followedRoute("b", "b.org", "2020-01-01T00:00:00Z", "sessionName: b"),
 	}
 	f := newFollower(t, o)
+	var before *envoy.Served
 	for _, second := range []int64{1000, 1089, 1090} {
 		o.Time = time.Unix(second, 0)
 		if err := compareFollowed(t, fmt.Sprint(second), f, sources, o); err != nil {
 			t.Fatal(err)
 		}
+		served := f.last.result.Served[0]
 		var changed []string
-		for _, c := range f.last.Changed {
-			changed = append(changed, string(c.Kind)+" "+c.Name)
+		for i := range served.Endpoints {
+			if before != nil && !served.Endpoints[i].Equal(before.Endpoints[i]) {
+				changed = append(changed, served.Endpoints[i].Name)
+			}
 		}
-		if got := strings.Join(changed, ", "); second > 1000 && got != map[bool]string{true: "endpoints service/default/a/80/drain-1m30s"}[second == 1090] {
+		if got := strings.Join(changed, ", "); got != map[bool]string{true: "service/default/a/80/drain-1m30s"}[second == 1090] {
 			t.Errorf("at %d changed: %s", second, got)
 		}
+		if before != nil && &served.Routes[0].Content[0] != &before.Routes[0].Content[0] {
+			t.Errorf("at %d the routes were written anew", second)
+		}
+		before = served
 	}
 }
 
 // TestFollowerCouplesNewNames has a cookie that gets the name of a cookie of a route which it did not meet under its own name.
 func TestFollowerCouplesNewNames(t *testing.T) {
 	const domain = "sessionName: s, cookie: {domain: example.com}"
-	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	for name, c := range map[string]struct{ ofGateway, ofRoutes string }{
 		"for an older route's sake (S28)":   {"", domain},
 		"of a policy above the rules (S26)": {followedPolicy("Gateway", "web", domain), ""},
@@ -369,7 +353,7 @@ func TestFollowerCouplesNewNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		renamed := regexp.MustCompile(`s-[0-9a-f]{12}`).FindString(fmt.Sprint(result.Plugin.Policies))
+		renamed := regexp.MustCompile(`s-[0-9a-f]{12}`).FindString(fmt.Sprint(carriedPolicies(t, result)))
 		if renamed == "" {
 			t.Fatalf("%s: no cookie has another name: %v", name, result.Warnings)
 		}
@@ -403,7 +387,7 @@ spec: {sessionName: p, targetRefs: [` + strings.Join(targets, ", ") + `]}}`)}
 		gateway = strings.NewReplacer("name: web", fmt.Sprintf("name: web-%d", i+2), "port: 80", fmt.Sprintf("port: %d", 81+i)).Replace(gateway)
 		sources = append(sources, Source{Name: fmt.Sprintf("web-%d.yaml", i+2), Data: []byte(gateway)})
 	}
-	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	f := newFollower(t, o)
 	for step, absent := range []int{13, 14, 13} {
 		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, append(slices.Clip(sources), policy(absent)), o); err != nil {
@@ -423,7 +407,7 @@ func TestFollowerSeesDuplicates(t *testing.T) {
 	sources := []Source{
 		{Name: "web.yaml", Data: []byte(followedGateway)}, followedRoute("a", "a.org", "2020-01-01T00:00:00Z", "sessionName: a"),
 	}
-	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	f := newFollower(t, o)
 	one, other := service("x.yaml", ""), service("y.yaml", ", labels: {a: b}")
 	for step, some := range [][]Source{{one}, {one, other}, {other}, {one, other}, {one}, {}} {

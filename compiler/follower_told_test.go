@@ -38,7 +38,7 @@ func TestFollowerTellsOnce(t *testing.T) {
 		{"refused: a Service twice, and no Gateway", []Source{route("a"), route("g"), route("h"), twice("x"), twice("y")}, false, ""},
 		{"once, after that", []Source{web, route("a"), route("g"), route("h"), route("i"), twice("x")}, false, "i"},
 	}
-	f := newFollower(t, Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}})
+	f := newFollower(t, Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
 	for _, s := range steps {
 		update, err := f.Replace(s.sources, Changes{})
 		if refused := strings.HasPrefix(s.name, "refused"); refused != (err != nil) {

@@ -51,7 +51,7 @@ func TestFollowerUnfollowedKinds(t *testing.T) {
 		"a listener of HTTP too":      {gatewayWith("HTTP", "9000"), gatewayWith("HTTP", "9001")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Options{ExternalNames: []string{"*"}, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}}}
+			o := Options{ExternalNames: []string{"*"}, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 			base, f := Source{Name: "base.yaml", Data: []byte(unfollowedBase)}, newFollower(t, o)
 			compare := func(step string, of ...Source) {
 				t.Helper()
@@ -181,7 +181,7 @@ func TestFollowerWorldStreams(t *testing.T) {
 	const worlds = 4
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 			if seed%2 == 1 {
 				o.Envoy = &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: &Served{}}
 			}
@@ -209,7 +209,7 @@ func TestFollowerWorldSets(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(seed), 17))
 			more := slices.DeleteFunc(loadUnfollowed(t), func(o *worldObject) bool { return unfollowedKinds.MatchString(o.text) })
 			world := append(loadWorld(t), more...)
-			o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+			o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 			if seed%2 == 1 {
 				o.Envoy = &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: &Served{}}
 			}

@@ -51,7 +51,6 @@ var worldWords = [][2]string{
 	{"absoluteTimeout: 10h", "absoluteTimeout: 10h\n  revocation: {backends: [\"shop/cart:80 before 2026-11-22T08:00:00Z\"]}"},
 	{"idleTimeout: 22m", "idleTimeout: 22m\n  revocation: {backends: [\"shop/cart:80 before 2026-11-22T08:00:00Z\", \"shop/gone:80 before 2026-11-22T08:00:00Z\"]}"},
 	{"conditions: {ready: false, serving: true, terminating: true}", "conditions: {ready: false}"},
-	{"labels: {kubernetes.io/service-name: cart}}", `labels: {kubernetes.io/service-name: cart}, annotations: {limpet.dev/unselected-since: "1970-01-01T00:20:00Z"}}`},
 	// backends
 	{"port: 80, protocol: TCP", "port: 81, protocol: TCP"},
 	{"addresses: [10.0.0.1]", "addresses: [10.0.0.8]"},
@@ -178,7 +177,7 @@ func TestFollowerWorld(t *testing.T) {
 	const worlds = 6
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 			followWorld(t, seed, o, newWorld(t, seed == worlds-1))
 		})
 	}
@@ -278,7 +277,8 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 		}
 	}
 	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Name, b.Name) }) // as a follower has them
-	c := Changes{Time: o.Time, Draining: *drainingOf(o)}
+	known, _ := o.selection()
+	c := Changes{Time: o.Time, Draining: *drainingOf(o), Selection: known}
 	for _, object := range changed {
 		if object.gone {
 			c.Removed = append(c.Removed, object.name)
@@ -305,7 +305,7 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 
 // TestFollowerUnfollowed brings objects of kinds that are not followed, changes what they depend on, and takes them away again.
 func TestFollowerUnfollowed(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	world, more := loadWorld(t), loadUnfollowed(t)
 	f := newFollower(t, o)
 	applyWorld(t, "without", f, world, world, o)
@@ -327,7 +327,7 @@ func TestFollowerUnfollowed(t *testing.T) {
 
 // TestFollowerUnfollowedAlone brings each of these objects alone, where nothing else keeps the rest from being followed.
 func TestFollowerUnfollowedAlone(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	world, more := loadWorld(t), loadUnfollowed(t)
 	f := newFollower(t, o)
 	applyWorld(t, "without", f, world, world, o)
@@ -343,7 +343,7 @@ func TestFollowerUnfollowedAlone(t *testing.T) {
 // TestFollowerClientCertificates changes what Gateways say of certificates, and what that refers to, one after the other and back.
 // All of it is followed.
 func TestFollowerClientCertificates(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	world := loadWorld(t)
 	authorities := world[slices.IndexFunc(world, func(o *worldObject) bool { return strings.Contains(o.text, "metadata: {name: clients,") })]
 	authorities.gone = true
@@ -384,7 +384,7 @@ func TestFollowerClientCertificates(t *testing.T) {
 
 // TestFollowerAuthorizers takes a Service away that nothing but a rule's authorization filter leads to, and brings it back otherwise.
 func TestFollowerAuthorizers(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	service := "apiVersion: v1\nkind: Service\nmetadata: {name: asked, namespace: shop}\nspec: {ports: [{port: 80}]}\n"
 	world := append(loadWorld(t), &worldObject{name: "asking.yaml", text: `apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -400,7 +400,8 @@ spec:
 	applyWorld(t, "all", f, world, world, o)
 	for step, text := range []string{"", service, strings.Replace(service, "port: 80", "port: 81", 1), service} {
 		asked.gone, asked.text = text == "", text
-		if _, update := applyWorld(t, fmt.Sprint("step ", step), f, world, []*worldObject{asked}, o); update == nil || len(update.Changed) == 0 {
+		before := f.last.result.Served[0]
+		if _, update := applyWorld(t, fmt.Sprint("step ", step), f, world, []*worldObject{asked}, o); update == nil || update.result.Served[0] == before {
 			t.Errorf("step %d: nothing has changed", step)
 		}
 	}
@@ -408,7 +409,7 @@ spec:
 
 // TestFollowerSteps takes one object through states that random edits seldom reach one after the other.
 func TestFollowerSteps(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 6}}}
+	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	for name, from := range map[string][2]string{
 		"kind: Service\nmetadata: {name: cart": {"port: 80,", "port: 0,"},
 		"kind: Gateway\nmetadata: {name: web":  {"port: 8000", "port: 0"},

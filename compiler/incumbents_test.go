@@ -73,7 +73,7 @@ func TestFollowerKeepsIncumbents(t *testing.T) {
 	}
 	const old = `, creationTimestamp: "1990-01-01T00:00:00Z"`
 	class := Source{Name: "class.yaml", Data: []byte(tenantClass)}
-	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}}})
+	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestFollowerKeepsIncumbents(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, p := range result.Plugin.Policies {
+		for _, p := range carriedPolicies(t, result) {
 			namespace, _, _ := strings.Cut(p.Name, "/")
 			name, _, qualified := strings.Cut(p.SessionName, "-")
 			if qualified {
@@ -159,7 +159,7 @@ func TestEqualMatchesOfNamespaces(t *testing.T) {
 			if c.otherFirst {
 				sources = []Source{infra, c.other, c.shop}
 			}
-			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "d"}}}
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 			keeping, cached := o, o
 			keeping.Incumbents, cached.Cache = &Incumbents{}, NewCache()
 			f, keeper := newFollower(t, o), newFollower(t, keeping)
@@ -177,7 +177,7 @@ func TestEqualMatchesOfNamespaces(t *testing.T) {
 					t.Fatal(err, err2)
 				}
 				for _, result := range []*Result{followed, compiled} {
-					text := string(result.Discovery.Routes[0].Content)
+					text := string(result.Served[0].Routes[0].Content)
 					shop, other := strings.Index(text, "httproute/shop/"), strings.Index(text, "httproute/"+strings.TrimSuffix(c.other.Name, ".yaml"))
 					if len(step) == len(sources) && (shop < 0 || other < 0 || (shop < other) != (c.want == "shop")) {
 						t.Errorf("%s is not first:\n%q", c.want, text)
@@ -189,7 +189,7 @@ func TestEqualMatchesOfNamespaces(t *testing.T) {
 				t.Fatal(err)
 			}
 			turned, err := Compile(sources, cached)
-			if fresh, _ := Compile(sources, o); err != nil || !bytes.Equal(turned.Discovery.Routes[0].Content, fresh.Discovery.Routes[0].Content) {
+			if fresh, _ := Compile(sources, o); err != nil || !bytes.Equal(turned.Served[0].Routes[0].Content, fresh.Served[0].Routes[0].Content) {
 				t.Errorf("what is kept of the other order is taken again: %v", err)
 			}
 		})
@@ -247,7 +247,7 @@ func TestIncumbentsOutlastEveryTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := NewFollower(Options{
-				Incumbents: &Incumbents{}, HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}},
+				Incumbents: &Incumbents{}, HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -265,7 +265,7 @@ func TestIncumbentsOutlastEveryTurn(t *testing.T) {
 					t.Fatal(err)
 				}
 				var routes strings.Builder
-				for _, r := range result.Discovery.Routes {
+				for _, r := range result.Served[0].Routes {
 					routes.Write(r.Content)
 				}
 				if !strings.Contains(routes.String(), "httproute/shop/r") || strings.Contains(routes.String(), "httproute/0thief/r") {
@@ -289,7 +289,7 @@ func TestFollowerKeepsNamesOfARoute(t *testing.T) {
 		return Source{Name: "shop.yaml", Data: []byte(text)}
 	}
 	const added = "{name: new, matches: [{headers: [{name: x, value: one}]}], backendRefs: [{name: s, port: 80}]}, "
-	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{Folder: "discovery"}}})
+	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestFollowerKeepsNamesOfARoute(t *testing.T) {
 			t.Fatal(err)
 		}
 		names := map[string]string{}
-		for _, p := range result.Plugin.Policies {
+		for _, p := range carriedPolicies(t, result) {
 			names[p.Scope[strings.LastIndex(p.Scope, "/")+1:]] = p.SessionName
 		}
 		if names["old"] != "app" || names["new"] == "app" || (i%2 == 1) != (names["new"] != "") {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
@@ -53,7 +54,7 @@ type Options struct {
 	// Keys is the source of the key ring. Default: the environment variable LIMPET_KEYS.
 	Keys policyconfig.Keys
 	// Time is the transition time of conditions in status that are new or have changed, and the time by which
-	// Dynamic.Draining is judged. Nothing else depends on it.
+	// Served.Draining is judged. Nothing else depends on it.
 	Time time.Time
 	// GatewayAPI is the release of Gateway API, "1.6" or "1.7", that decides where a document does not show its
 	// release (S18). Default: 1.6.
@@ -141,18 +142,23 @@ type EnvoyOptions struct {
 	Unusable map[netip.AddrPort]string
 	// Machine are the addresses of the machine that Envoy runs on, where they are known: what listens on every address is reached at these.
 	Machine []netip.Addr
-	// Dynamic gives a Result.Discovery besides a bootstrap that points at its files; nil puts all of it into the
-	// bootstrap.
-	Dynamic *Dynamic
 	// Served gives a Result.Served, for a server, in place of files. The draining hosts are those of Draining.
 	Served *Served
 }
 
 // Served says what a configuration for a server depends on besides the documents.
 type Served struct {
-	// Draining and Owners are as in Dynamic.
+	// Together gives one configuration, for proxies that serve all Gateways, which may share ports. Without it each Gateway has
+	// proxies of its own.
+	Together bool
+	// Draining says since when hosts terminate that still serve; those that are not in it begin at Options.Time.
 	Draining map[HostKey]time.Time
-	Owners   map[HostKey]HostOwner
+	// Owners says what is remembered of addresses: whose they were, and are.
+	Owners map[HostKey]HostOwner
+	// Selection says which pods Services selected before, and which they have left.
+	Selection *Selection
+	// Story says what the proxies of a Gateway tell of its requests, where that is another thing than for all; nil for nowhere.
+	Story func(gateway string) Story
 	// Own are the addresses at which the server itself listens: no endpoint is there.
 	Own []netip.AddrPort
 	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
@@ -175,17 +181,25 @@ type EnvoyGatewayOptions = envoygateway.Options
 // NativePath; RootNamespace and Owner.
 type IstioOptions = istio.Options
 
-// Dynamic says how a configuration is laid out that changes while Envoy runs.
-type Dynamic struct {
-	// Folder is where Envoy finds the files of Result.Discovery.
-	Folder string
-	// EndpointFiles is the number of clusters up to which each has a file for its endpoints; see envoy.Discover.
-	EndpointFiles int
-	// Draining says since when hosts terminate that still serve; those that are not in it begin at Options.Time.
-	Draining map[HostKey]time.Time
-	// Owners says what is remembered of addresses: whose they were, and are.
-	Owners map[HostKey]HostOwner
+// Story is what the proxies of a Gateway tell of its requests.
+type Story = envoy.Story
+
+// storyOf is what the proxies of a Gateway tell.
+func (s *Served) storyOf(gateway string) Story {
+	if s.Story == nil {
+		return Story{}
+	}
+	return s.Story(gateway)
 }
+
+// Selection is which pods Services select, and which they have left that run on.
+type Selection = backend.Selection
+
+// SelectedPod is a pod that a Service selects, or did.
+type SelectedPod = backend.SelectedPod
+
+// NewSelection is the selection of some pods, by their keys.
+func NewSelection(pods map[string]*SelectedPod) *Selection { return backend.NewSelection(pods) }
 
 // global is what holds for all policies of the filter.
 func (o *Options) global() plugin.Global {
@@ -201,14 +215,6 @@ type HostKey = ir.HostKey
 // PodAt is a pod at an address.
 type PodAt = ir.PodAt
 
-// dynamic is how an Envoy's configuration changes while it runs; nil if it does not.
-func (o *Options) dynamic() *Dynamic {
-	if o.Envoy == nil {
-		return nil
-	}
-	return o.Envoy.Dynamic
-}
-
 // served is how configurations are for a server; nil if they are not.
 func (o *Options) served() *Served {
 	if o.Envoy == nil {
@@ -217,33 +223,34 @@ func (o *Options) served() *Served {
 	return o.Envoy.Served
 }
 
+// areApart tells whether each Gateway has proxies of its own.
+func (o *Options) areApart() bool { return o.served() != nil && !o.served().Together }
+
 // newDraining is what is known of hosts that terminate; nil for nothing.
 func (o *Options) newDraining() *lower.Draining {
-	switch {
-	case o.served() != nil:
-		return &lower.Draining{Now: o.Time, Since: o.served().Draining}
-	case o.dynamic() != nil:
-		return &lower.Draining{Now: o.Time, Since: o.dynamic().Draining}
-	default:
+	if o.served() == nil {
 		return nil
 	}
+	return &lower.Draining{Now: o.Time, Since: o.served().Draining}
 }
 
 // newOwners is what is remembered of addresses; nil where nobody does.
 func (o *Options) newOwners() lower.Owners {
-	var known map[HostKey]HostOwner
 	switch {
-	case o.served() != nil:
-		known = o.served().Owners
-	case o.dynamic() != nil:
-		known = o.dynamic().Owners
-	default:
+	case o.served() == nil:
 		return nil
+	case o.served().Owners == nil:
+		return lower.Owners{}
 	}
-	if known == nil {
-		known = map[HostKey]HostOwner{}
+	return o.served().Owners
+}
+
+// selection is which pods Services are known to select and to have left; false where nobody watches pods.
+func (o *Options) selection() (known *Selection, watched bool) {
+	if o.served() == nil {
+		return nil, false
 	}
-	return known
+	return o.served().Selection, true
 }
 
 // admissionOptions are those of package resource.
@@ -261,8 +268,7 @@ func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 		Release: settings.release, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
 		HidesTokens:      o.Target != TargetIstio,
-		KnowsTermination: o.dynamic() != nil || o.served() != nil,
-		Pause:            o.Pause,
+		KnowsTermination: o.served() != nil, Pause: o.Pause,
 	}
 }
 

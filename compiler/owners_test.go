@@ -99,17 +99,20 @@ func TestOwners(t *testing.T) {
 				}
 				input = edited
 			}
-			hot := &Dynamic{Folder: "discovery", EndpointFiles: 16, Owners: c.known}
-			result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(input)}}, Options{
-				Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: hot},
-			})
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Served: &Served{Together: true, Owners: c.known}}}
+			sources := []Source{{Name: "in.yaml", Data: []byte(input)}}
+			result, err := Compile(sources, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			analyzed, err := analyze(sources, &o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := clusterHosts(t, result); got != c.hosts {
 				t.Errorf("got %s\nwant %s", got, c.hosts)
 			}
-			if got := result.Plugin.Policies[0].Owners; !slices.Equal(got, c.owners) {
+			if got := analyzed.plan.Proxy.Policies[0].Owners; !slices.Equal(got, c.owners) {
 				t.Errorf("owners: %q\nwant %q", got, c.owners)
 			}
 			if result.Unsettled != c.unsettled {
@@ -136,7 +139,7 @@ func TestFollowerOwners(t *testing.T) {
 func followOwners(t *testing.T, input string) {
 	t.Helper()
 	at := hostOf("default", "10.0.1.1:8080")
-	o := Options{Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Dynamic: &Dynamic{Folder: "discovery", EndpointFiles: 16}}}
+	o := Options{Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Served: &Served{Together: true}}}
 	f := newFollower(t, o)
 	for i, step := range []struct {
 		uid   string
@@ -169,8 +172,8 @@ func followOwners(t *testing.T, input string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole, hot, own := o, *o.Envoy.Dynamic, *o.Envoy
-		hot.Owners, own.Dynamic, whole.Envoy = known, &hot, &own
+		whole, hot, own := o, *o.Envoy.Served, *o.Envoy
+		hot.Owners, own.Served, whole.Envoy = known, &hot, &own
 		want, err := Compile(sources, whole)
 		if err != nil {
 			t.Fatal(err)

@@ -9,17 +9,24 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// emitServed is emitEnvoy for a server whose clients are proxies of single Gateways.
+// emitServed is emitEnvoy for a server.
 func emitServed(j *analysis, o *Options, r *Result) error {
 	proxy := j.plan.Proxy
 	config, text, err := plugin.EmitApart(nil, o.global())
 	if err != nil {
 		return err
 	}
+	keys := []string{""} // all listeners are of that one
+	if o.areApart() {
+		keys = nil
+		for _, g := range j.topology.Attachments.Gateways {
+			keys = append(keys, g.Gateway.Key())
+		}
+	}
 	var gateways []envoy.GatewayConfig
 	parts := newSplitter(proxy)
-	for _, g := range j.topology.Attachments.Gateways {
-		gateways = append(gateways, envoy.GatewayConfig{Gateway: g.Gateway.Key(), Config: parts.split(g.Gateway.Key())})
+	for _, key := range keys {
+		gateways = append(gateways, envoy.GatewayConfig{Gateway: key, Story: o.served().storyOf(key), Config: parts.split(key)})
 	}
 	settings := envoy.Settings{
 		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config, PluginJSON: text,

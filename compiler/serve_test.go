@@ -4,22 +4,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// TestServed holds that a server serves what files say: routes and endpoints are the same messages, clusters and listeners have
-// the same names, and so for every input of the golden tests with a single Gateway.
-func TestServed(t *testing.T) {
+// TestServedTogether holds that proxies of all Gateways are served what those of the one Gateway are that there is, for every input
+// of the golden tests with a single Gateway.
+func TestServedTogether(t *testing.T) {
 	inputs, err := filepath.Glob("testdata/*.in.yaml")
 	if err != nil || len(inputs) < 200 {
 		t.Fatal(err, len(inputs))
@@ -31,19 +30,23 @@ func TestServed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Count(string(text), "kind: Gateway\n") != 1 {
-			continue // whose ports are not shared
+			continue
 		}
 		sources := []Source{{Name: path, Data: text}}
-		files, err := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w", Dynamic: &Dynamic{EndpointFiles: 1 << 20}}})
+		together, err := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
 		if err != nil {
 			continue
 		}
-		served, err := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{}}})
-		if err != nil || len(served.Served) != 1 {
-			t.Errorf("%s: %d Gateways, %v", path, len(served.Served), err)
+		apart, err := Compile(sources, Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{}}})
+		if err != nil || len(apart.Served) != 1 || len(together.Served) != 1 {
+			t.Errorf("%s: %d Gateways, %v", path, len(apart.Served), err)
 			continue
 		}
-		compareServed(t, path, files.Discovery, served.Served[0])
+		if together.Served[0].Gateway != envoy.AllGateways {
+			t.Errorf("%s: served to %s", path, together.Served[0].Gateway)
+		}
+		together.Served[0].Gateway = apart.Served[0].Gateway
+		compareServedLists(t, path, together.Served, apart.Served)
 		compared++
 	}
 	if compared < 100 {
@@ -83,35 +86,30 @@ func TestSplitConfig(t *testing.T) {
 	}
 }
 
-func compareServed(t *testing.T, path string, files *envoy.Discovery, served *envoy.Served) {
+// carriedPolicies are the session policies that the routes of a result for a server carry, in the order of their names, each once.
+func carriedPolicies(t *testing.T, result *Result) (all []policyconfig.Policy) {
 	t.Helper()
-	if len(files.Routes) != len(served.Routes) || len(files.Clusters) != len(served.Clusters) ||
-		len(files.Listeners) != len(served.Listeners) || string(files.PluginJSON) != string(served.PluginJSON) {
-		t.Errorf("%s: %d routes, %d clusters and %d listeners are served, or another plugin configuration", path, len(served.Routes),
-			len(served.Clusters), len(served.Listeners))
-		return
-	}
-	for i, r := range files.Routes {
-		sameMessage(t, path, &routev3.RouteConfiguration{}, r.Resource, served.Routes[i])
-	}
-	for i, c := range files.Clusters {
-		sameMessage(t, path, &endpointv3.ClusterLoadAssignment{}, c.Assignment(), served.Endpoints[i])
-		cluster := &clusterv3.Cluster{}
-		if err := proto.Unmarshal(served.Clusters[i].Content, cluster); err != nil || cluster.GetName() != c.Name ||
-			cluster.GetEdsClusterConfig().GetEdsConfig().GetAds() == nil {
-			t.Errorf("%s: cluster %s is %v, %v", path, c.Name, cluster, err)
+	for _, d := range result.Served {
+		for _, packed := range d.Routes {
+			table := &routev3.RouteConfiguration{}
+			if err := proto.Unmarshal(packed.Content, table); err != nil {
+				t.Fatal(err)
+			}
+			for _, host := range table.GetVirtualHosts() {
+				for _, route := range host.GetRoutes() {
+					text := route.GetMetadata().GetFilterMetadata()[policyconfig.RouteMetadata].GetFields()[policyconfig.RouteField].GetStringValue()
+					if text == "" {
+						continue
+					}
+					policies, err := policyconfig.ParseRoute(text, route.GetName(), policyconfig.DefaultConfig().PinHeader)
+					if len(err) > 0 {
+						t.Fatal(err)
+					}
+					all = append(all, policies...)
+				}
+			}
 		}
 	}
-}
-
-// sameMessage compares a message for a file with one as it is sent.
-func sameMessage(t *testing.T, path string, empty proto.Message, r envoy.Resource, packed envoy.Packed) {
-	t.Helper()
-	want, err := (&anypb.Any{TypeUrl: r.TypeURL, Value: r.Content}).UnmarshalNew()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := proto.Unmarshal(packed.Content, empty); err != nil || !proto.Equal(empty, want) {
-		t.Errorf("%s: %s is served as\n%v\nwant\n%v", path, packed.Name, empty, want)
-	}
+	slices.SortFunc(all, func(a, b policyconfig.Policy) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(all, func(a, b policyconfig.Policy) bool { return a.Name == b.Name })
 }

@@ -152,29 +152,12 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 		Admin: j.parsed.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256,
 		Native: o.Envoy.Native, Plugin: config, PluginJSON: global,
 	}
-	if o.Envoy.Dynamic != nil {
-		return emitDiscovery(j, o, r, settings)
-	}
 	if err := emitPlugin(j, o, r); err != nil {
 		return err
 	}
 	bootstrap, err := j.cache.rendered.Emit(j.plan.Proxy, settings)
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
 	return err
-}
-
-// emitDiscovery is emitEnvoy in pieces that change while Envoy runs.
-func emitDiscovery(j *analysis, o *Options, r *Result, settings envoy.Settings) (err error) {
-	dynamic := o.Envoy.Dynamic
-	r.Discovery, err = j.cache.rendered.Discover(j.plan.Proxy, settings, dynamic.Folder, dynamic.EndpointFiles)
-	if err != nil {
-		return err
-	}
-	r.Draining, r.Until = j.plan.Proxy.Draining, j.plan.Proxy.Until
-	r.Pods, r.Unsettled = j.plan.Proxy.Pods, j.plan.Proxy.Unsettled
-	r.Plugin, r.PluginJSON = settings.Plugin, settings.PluginJSON
-	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyFile, r.Discovery.Bootstrap}}
-	return nil
 }
 
 func emitEnvoyGateway(j *analysis, o *Options, r *Result) error {

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +155,25 @@ func TestPublicPackagesHaveExamples(t *testing.T) {
 					t.Errorf("%s: Example%s is not run, for its output is not written down, or does not say what it shows", folder, e.Name)
 				}
 			}
+		}
+	}
+}
+
+// TestPathOfAChange holds that the functions which development.md leads through, from a change to its acknowledgement, are there.
+func TestPathOfAChange(t *testing.T) {
+	_, rest, found := strings.Cut(string(read(t, "development.md")), "\n## From a change to its acknowledgement\n")
+	if !found {
+		t.Fatal("development.md does not lead from a change to its acknowledgement")
+	}
+	section, _, _ := strings.Cut(rest, "\n## ")
+	steps := regexp.MustCompile("(?m)`([a-z/_]+\\.go)` `(\\w+)\\.(\\w+)`").FindAllStringSubmatch(section, -1)
+	if len(steps) < 15 {
+		t.Errorf("only %d steps", len(steps))
+	}
+	for _, step := range steps {
+		text := string(read(t, "../"+step[1]))
+		if !regexp.MustCompile(`(?m)^func \(\w+ \*?` + step[2] + `\) ` + step[3] + `\(`).MatchString(text) {
+			t.Errorf("%s has no method %s of %s", step[1], step[3], step[2])
 		}
 	}
 }

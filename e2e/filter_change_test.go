@@ -16,15 +16,6 @@ func TestFilterChanges(t *testing.T) {
 	}
 	t.Parallel()
 	pods := harness.Backends(t, "a", "b", "c")
-	t.Run("compile --watch", func(t *testing.T) {
-		t.Parallel()
-		w, envoy := harness.CompileWatching(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")))
-		checkFilterChanges(t, envoy, func(filter string) {
-			w.Terminate(t)
-			w.Flags = []string{"--filter", filter}
-			w.Again(t, envoy.Compiled)
-		})
-	})
 	t.Run("serve", func(t *testing.T) {
 		t.Parallel()
 		s := harness.Serve(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.NewRing("k"))

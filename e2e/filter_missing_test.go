@@ -30,21 +30,6 @@ func TestFilterMissing(t *testing.T) {
 			checkFilterMissing(t, s, envoy, to)
 		})
 	}
-	t.Run("compile --watch", func(t *testing.T) {
-		t.Parallel()
-		w, envoy := harness.CompileWatching(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")))
-		clients := beginSessions(t, envoy, 12)
-		tally := clients.During(func() {
-			w.Terminate(t)
-			code, _, stderr := harness.Limpet(t, nil, w.CompileArgs(envoy.Compiled, "--filter", "wasm", "--wasm-path", "/no/such/limpet.wasm")...)
-			if code != 1 || !strings.Contains(stderr, "Envoy rejects the filter (ecds.pb); its log says why") {
-				t.Errorf("exit code %d\n%s", code, stderr)
-			}
-		})
-		if tally.Failed() > 0 || tally.Moved() > 0 {
-			t.Errorf("%v", tally)
-		}
-	})
 }
 
 // checkFilterMissing changes to a filter whose file comes later.
@@ -81,7 +66,7 @@ func checkFilterMissing(t *testing.T, s *harness.Serving, envoy *harness.Envoy, 
 	}
 }
 
-// TestFilterMissingAtStart: "limpet run --watch" does not say that it serves when Envoy has not got the filter, and does not leave an
+// TestFilterMissingAtStart: "limpet run" does not say that it serves when Envoy has not got the filter, and does not leave an
 // Envoy behind that answers 500.
 func TestFilterMissingAtStart(t *testing.T) {
 	t.Parallel()
@@ -95,7 +80,7 @@ func TestFilterMissingAtStart(t *testing.T) {
 	if err := os.WriteFile(path, []byte(documents.YAML(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := harness.Limpet(t, nil, "run", "--watch", "-f", path, "--bind", "127.0.0.1",
+	code, _, stderr := harness.Limpet(t, nil, "run", "-f", path, "--bind", "127.0.0.1",
 		"--admin", harness.Loopback(harness.FreePort(t)), flag, "/no/such/filter")
 	if code != 1 || !strings.Contains(stderr, "Envoy rejects the filter") || strings.Contains(stderr, "limpet: serving") {
 		t.Errorf("exit code %d\n%s", code, stderr)

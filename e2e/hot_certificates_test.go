@@ -42,7 +42,7 @@ func TestHotCertificates(t *testing.T) {
 	if tally.Failed() > 0 || tally.Moved() > 0 {
 		t.Errorf("%v", tally)
 	}
-	harness.RecordResult(t, "certificates renewed (limpet run --watch)", harness.Result{
+	harness.RecordResult(t, "certificates renewed (limpet run)", harness.Result{
 		Requests: tally.Requests, Sessions: clients.Size(), Changes: 2, Lost: tally.Moved(), Errors: tally.Failed(),
 	})
 }

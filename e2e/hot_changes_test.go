@@ -20,10 +20,10 @@ type scenery struct {
 	answers    []atomic.Int64
 }
 
-func newScenery(t *testing.T, flags ...string) *scenery {
+func newScenery(t *testing.T) *scenery {
 	t.Helper()
 	s, documents := paintScenery(t)
-	s.Watching = harness.RunWatching(t, documents, s.ring.Only(s.signing...), flags...)
+	s.Watching = harness.RunWatching(t, documents, s.ring.Only(s.signing...))
 	return s
 }
 
@@ -119,18 +119,7 @@ func (s *scenery) change(t *testing.T, n int) string {
 // while every session is in use: no request fails and no session moves.
 func TestHotChanges(t *testing.T) {
 	t.Parallel()
-	hotChanges(t, "hot changes of endpoints, weights, policies, routes and keys (limpet run --watch)", harness.Size(20, 100))
-}
-
-// TestHotChangesInline is the same where endpoints are part of their clusters, as they are in large deployments.
-func TestHotChangesInline(t *testing.T) {
-	t.Parallel()
-	hotChanges(t, "hot changes with endpoints inside their clusters (--endpoint-files 0)", harness.Size(10, 100), "--endpoint-files", "0")
-}
-
-func hotChanges(t *testing.T, scenario string, changes int, flags ...string) {
-	t.Helper()
-	newScenery(t, flags...).makeHotChanges(t, scenario, changes)
+	newScenery(t).makeHotChanges(t, "hot changes of endpoints, weights, policies, routes and keys (limpet run)", harness.Size(20, 1000))
 }
 
 func (s *scenery) makeHotChanges(t *testing.T, scenario string, changes int) {

@@ -10,7 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// hotHosts is a limpet that follows its documents, "run --watch" or "serve", and an Envoy of it.
+// hotHosts is a limpet that follows its documents, "run" or "serve", and an Envoy of it.
 type hotHosts struct {
 	*harness.Watching
 	envoy *harness.Envoy
@@ -18,7 +18,7 @@ type hotHosts struct {
 
 // hotHostsBy starts either on the same documents.
 var hotHostsBy = map[string]func(testing.TB, harness.Documents, ...string) *hotHosts{
-	"run --watch": func(t testing.TB, documents harness.Documents, flags ...string) *hotHosts {
+	"run": func(t testing.TB, documents harness.Documents, flags ...string) *hotHosts {
 		w := harness.RunWatching(t, documents, harness.NewRing("k"), flags...)
 		return &hotHosts{w, w.Envoy(t)}
 	},

@@ -63,7 +63,7 @@ func comeAndGo(t *testing.T, drain time.Duration) {
 	if strings.Contains(c.Output(), "failed;") || strings.Contains(c.Output(), "not live as a whole") {
 		t.Errorf("limpet says\n%s", c.Output())
 	}
-	harness.RecordResult(t, fmt.Sprintf("listeners that go and come back, drained for %v (limpet run --watch)", drain),
+	harness.RecordResult(t, fmt.Sprintf("listeners that go and come back, drained for %v (limpet run)", drain),
 		harness.Result{Changes: edits, Note: "after each, the input is served"})
 }
 

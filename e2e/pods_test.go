@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -135,7 +136,7 @@ func TestPodsRecreated(t *testing.T) {
 	w := &podWorld{}
 	w.blue, w.green = w.newPods(t, "", "", ""), w.newPods(t, "", "", "")
 	w.Watching = harness.RunWatching(t, w.documents(""), harness.NewRing("a"))
-	w.checkRecreated(t, "pods recreated with the same addresses (limpet run --watch)", harness.Size[int64](200, 100_000))
+	w.checkRecreated(t, "pods recreated with the same addresses (limpet run)", harness.Size[int64](200, 100_000))
 }
 
 // checkRecreated recreates pods, eight times at least, until so many requests have been sent and answered while Envoy knew.
@@ -200,8 +201,12 @@ func TestFormerOwnersAreRemembered(t *testing.T) {
 	t.Parallel()
 	w := &podWorld{}
 	w.blue, w.green = w.newPods(t, "", ""), w.newPods(t, "", "")
-	watching, envoy := harness.CompileWatching(t, w.documents(""))
-	w.Watching = watching
+	memory := t.TempDir()
+	s := harness.Serve(t, w.documents(""), harness.NewRing("a"),
+		"--owners-file", filepath.Join(memory, "owners.json"), "--draining-file", filepath.Join(memory, "draining.json"))
+	w.Watching = s.Watching
+	envoy := s.Bootstrap(t).Start(t)
+	s.AwaitSettled(t)
 	var members []func() (harness.Response, error)
 	for range 20 {
 		members = append(members, w.member(envoy.Client()))
@@ -221,7 +226,9 @@ func TestFormerOwnersAreRemembered(t *testing.T) {
 		w.blue = []*harness.Backend{w.newPod(t, "", old.Address), w.blue[1]}
 		d.Services[0].Backends = w.blue
 	})
-	w.Again(t, envoy.Compiled)
+	s.ServeAgain(t)
+	s.AwaitEnvoy(t, "e2e", func(harness.ServedEnvoy) bool { return true })
+	s.AwaitSettled(t)
 	all()
 	if wrong := w.wrong.Load(); wrong > 0 {
 		t.Errorf("%d of 20 sessions are with a pod that they did not begin with", wrong)

@@ -29,7 +29,7 @@ import (
 func TestServe(t *testing.T) {
 	t.Parallel()
 	s := newServedScenery(t)
-	s.makeHotChanges(t, "hot changes over xDS (limpet serve)", harness.Size(20, 200))
+	s.makeHotChanges(t, "hot changes over xDS (limpet serve)", harness.Size(20, 1000))
 }
 
 // newServedScenery is newScenery with limpet serve, and an Envoy that starts from its bootstrap.
@@ -94,8 +94,8 @@ func shownCertificate(t *testing.T, port int, host string) string {
 	return harness.ExcerptOf(connection.ConnectionState().PeerCertificates[0])
 }
 
-// TestServeRejected makes an Envoy reject a listener, whose port is taken: what it had goes on, its words are told, it is
-// not asked again, and the next change mends it.
+// TestServeRejected makes an Envoy reject a listener, whose port is taken: what it had goes on, its words are told, other changes
+// go on, and the listener comes by itself when the port is free.
 func TestServeRejected(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,7 +119,6 @@ func TestServeRejected(t *testing.T) {
 	if r := told.Rejected[0]; r.Type != "listeners" || !strings.Contains(r.Message, "ddress already in use") {
 		t.Errorf("rejected is %+v", r)
 	}
-	before := readPushes(t, s)
 	if next := stay(t, client, "/cart", 5); next != home {
 		t.Errorf("the session moved from %s to %s", home, next)
 	}
@@ -127,9 +126,9 @@ func TestServeRejected(t *testing.T) {
 	eventually(t, "another change is live", func() bool {
 		return envoy.Client().Get(t, "/basket").Status == http.StatusOK
 	})
-	if after := readPushes(t, s); after["listeners"] != before["listeners"] {
-		t.Errorf("listeners were sent %v times more", after["listeners"]-before["listeners"])
-	}
+	_ = taken.Close()
+	s.AwaitSettled(t)
+	visit(t, harness.NewClient(port), "/basket")
 	s.SetText(t, good)
 	s.AwaitSettled(t)
 	if next := stay(t, client, "/cart", 5); next != home {

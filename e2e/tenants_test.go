@@ -148,7 +148,7 @@ func TestTenants(t *testing.T) {
 	if tally.Failed() > 0 || tally.Moved() > 0 || strings.Contains(said, "ejected") || strings.Contains(said, "failed;") {
 		t.Errorf("%d answers of others' hosts; %v", foreign, tally)
 	}
-	harness.RecordResult(t, "namespaces, most of them hostile, change their objects at random (limpet run --watch)", harness.Result{
+	harness.RecordResult(t, "namespaces, most of them hostile, change their objects at random (limpet run)", harness.Result{
 		Requests: tally.Requests, Sessions: clients.Size(), Changes: strings.Count(said, " live in "), Faults: s.faults,
 		Lost: tally.Moved(), Errors: tally.Failed(),
 		Note: fmt.Sprintf("%d namespaces, %d of them hostile, for %v: %d answers of others' hosts; files were no YAML %d times",

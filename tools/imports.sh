@@ -36,7 +36,7 @@ allow() { # allow PACKAGES PATTERN REASON: of ours, they import what matches and
 forbid ./compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
 forbid ./internal/compiler/... "^$module/(filter|cmd|e2e)" "compiler and filter share policy-config only"
 for compiler in ./compiler/... ./internal/compiler/...; do
-	forbid $compiler "^$module/internal/(atomicfile|envoyproc|gctune|inputfiles|keyfile|livereload|message|rollout|serve|xds)" \
+	forbid $compiler "^$module/internal/(atomicfile|controller|envoyproc|gctune|inputfiles|keyfile|memory|message|serve|xds)" \
 		"the compiler is a function of documents: files, processes and messages are the command's"
 done
 names="policy-config|internal/compiler/(object|report)"

@@ -21,7 +21,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
-	"github.com/limpet-proxy/limpet/internal/serve"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -89,7 +89,7 @@ func (r *runner) compile() error {
 		if err != nil {
 			return err
 		}
-		r.variants = append(r.variants, serve.NewSnapshot(time.Now(), result.Served[0]))
+		r.variants = append(r.variants, controller.NewSnapshot(time.Now(), result.Served[0]))
 	}
 	return nil
 }

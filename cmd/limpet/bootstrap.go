@@ -58,7 +58,7 @@ func newBootstrap() *cobra.Command {
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&bc.gateway, "gateway", "", "`NAMESPACE/NAME` of the Gateway; required")
-	flags.StringVar(&bc.server, "server", defaultListen, "`HOST:PORT` of limpet serve")
+	flags.StringVar(&bc.server, "server", defaultListen, "`HOST:PORT` of limpet serve, or unix:PATH of its socket")
 	flags.StringVar(&bc.modules, "wasm-server", "", "`HOST:PORT` that the Envoy fetches limpet.wasm from (--wasm-listen of limpet serve)")
 	flags.StringVar(&bc.node, "node", "", "the Envoy's own `NAME` (default: the Gateway's; --service-node\nof Envoy goes before it)")
 	flags.StringVar(&bc.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
@@ -98,8 +98,10 @@ func (bc *bootstrapCommand) checkServer() error {
 		return usagef("--token-file and --tls-cert, --tls-key exclude each other")
 	case bc.tls.Token != "" && bc.tls.Authority == "":
 		return usagef("--token-file needs --tls-ca: a token is not shown to a stranger")
+	case isSocket(bc.server):
+		return bc.checkSocket(some)
 	case !isHostPort(bc.server):
-		return usagef("--server %q: must be a host and a port, such as %s", bc.server, defaultListen)
+		return usagef("--server %q: must be a host and a port, such as %s, or unix:PATH", bc.server, defaultListen)
 	case some && !given:
 		return usagef("--tls-cert, --tls-key and --tls-ca belong together: name all three")
 	case !given && !isLoopback(bc.server):
@@ -109,6 +111,20 @@ func (bc *bootstrapCommand) checkServer() error {
 		bc.tls.Name, _, _ = net.SplitHostPort(bc.server)
 	}
 	return bc.checkModules(given)
+}
+
+// checkSocket is checkServer for a socket's path, which is the Envoy's to open.
+func (bc *bootstrapCommand) checkSocket(encrypted bool) error {
+	path, _ := serve.SocketPath(bc.server)
+	switch err := serve.CheckSocketPath(path); {
+	case err != nil:
+		return usagef("--server: %v", err)
+	case !filepath.IsAbs(path):
+		return usagef("--server %s: must be an absolute path, for Envoy may start in any folder", bc.server)
+	case encrypted:
+		return usagef("--server %s: a socket speaks no TLS: leave --tls-cert, --tls-key, --tls-ca and --token-file out", bc.server)
+	}
+	return bc.checkModules(false)
 }
 
 // checkModules is checkServer for the server that has limpet.wasm, if there is one.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,12 +56,9 @@ keys are in envoy.yaml then, whose mode is 0600.
 reason, file, line, path and message. It is written also when the input is
 refused. 'limpet check' says the same of every object, and more.
 
---watch keeps DIR up to date until limpet is told to end. With -t envoy, all but
-the bootstrap is then in DIR/discovery, which Envoy watches: each change reaches
-it while it runs, in steps, so that nothing that routes need is missing at any
-time. With --admin ADDRESS its counters confirm each step. When the input is
-refused, or Envoy rejects it, the last good configuration stays. Until limpet
-ends no other writes into DIR.
+compile writes once, and ends. 'limpet run' and 'limpet serve' follow the input: each
+change reaches an Envoy while it runs, in steps, so that nothing that routes need
+is missing at any time.
 
 Exit codes: 0 done, 1 nothing written, 2 wrong usage, 3 written without what is
 refused.`
@@ -82,16 +78,11 @@ const compileExamples = `  # everything Envoy needs, in the folder out
   # keys in the files, sealed for Envoys that have root.txt in LIMPET_ROOT
   limpet keygen -o keys.json
   limpet keygen --root -o root.txt
-  limpet compile -f gateways/ -o out --keys keys.json --root root.txt
-
-  # for an Envoy that runs on out/envoy.yaml: every change, while it serves
-  limpet compile -f gateways/ -o out --watch --admin 127.0.0.1:9901`
+  limpet compile -f gateways/ -o out --keys keys.json --root root.txt`
 
 // compileCommand is "limpet compile".
 type compileCommand struct {
 	config configFlags
-	watch  watchFlags
-	pause  time.Duration
 	target string
 	out    string
 	report string
@@ -100,7 +91,7 @@ type compileCommand struct {
 func newCompile() *cobra.Command {
 	var cc compileCommand
 	c := &cobra.Command{
-		Use:     "compile -f PATH... [-t envoy|envoy-gateway|istio|plugin] [-o DIR [--watch]]",
+		Use:     "compile -f PATH... [-t envoy|envoy-gateway|istio|plugin] [-o DIR]",
 		Short:   "Compile Gateway API YAML for Envoy, Istio or Envoy Gateway",
 		Long:    compileHelp,
 		Example: compileExamples,
@@ -113,9 +104,6 @@ func newCompile() *cobra.Command {
 	registerTarget(c.Flags(), &cc.target, "what to make:")
 	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
 	c.Flags().StringVar(&cc.report, "report", "", "write refusals and warnings to `FILE`, as JSON")
-	cc.watch.register(c.Flags(), "follow the input: write every change into DIR, for Envoy to take over\nwhile it runs")
-	c.Flags().DurationVar(&cc.pause, "pause", defaultPause,
-		"with --watch and without --admin: the `TIME` that Envoy gets for\neach step of a change")
 	return c
 }
 
@@ -134,17 +122,12 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 	if err := cc.config.module.check(compiler.Target(cc.target), cc.config.filter.isNative()); err != nil {
 		return err
 	}
-	if _, err := cc.config.istio.parsePriority(); err != nil {
-		return err
-	}
-	return cc.checkWatch(c)
+	_, err := cc.config.istio.parsePriority()
+	return err
 }
 
 func (cc *compileCommand) run(c *cobra.Command) error {
-	switch {
-	case cc.watch.on:
-		return cc.keepUpToDate(c)
-	case cc.out == "":
+	if cc.out == "" {
 		return cc.print(c)
 	}
 	modulePath, err := cc.config.filter.pathUnder(cc.out)
@@ -159,11 +142,8 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteAllLocked(cc.out, files); err != nil {
+	if err := atomicfile.WriteAll(cc.out, files); err != nil {
 		return fmt.Errorf("%w; nothing written", err)
-	}
-	if err := cc.config.filter.removeOld(cc.out); err != nil {
-		return err
 	}
 	cc.config.keys.warnOfOpenFolder(c.ErrOrStderr(), result, cc.out)
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")

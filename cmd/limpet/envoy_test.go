@@ -56,7 +56,7 @@ func describeCall(args []string) string {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintln(&b, "loads the module next to it:", strings.Contains(string(config), filepath.Join(dir, wasmName)))
+	fmt.Fprintln(&b, "asks limpet:", strings.Contains(string(config), "path: "+socketIn(dir)))
 	ring, err := keyfile.Parse(policyconfig.DefaultKeysEnv, os.Getenv(policyconfig.DefaultKeysEnv))
 	fmt.Fprintln(&b, "ring:", len(ring.Keys), "keys", err == nil)
 	mustWrite("dir.txt", dir)

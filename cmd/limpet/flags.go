@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/gctune"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
-	"github.com/limpet-proxy/limpet/internal/livereload"
 )
 
 // inputFlags say what to read and how to understand it: those of every command that reads objects.
@@ -28,6 +28,8 @@ type inputFlags struct {
 	zone           string
 	policies       policyFlags
 	kinds          kindFlags
+	// once are the sources that are read once and for all.
+	once []compiler.Source
 	// elsewhere says that the objects do not come from files.
 	elsewhere bool
 }
@@ -84,6 +86,7 @@ func (f *inputFlags) readSources(stdin io.Reader) ([]compiler.Source, error) {
 		built, failed := inputfiles.ReadKustomization(dir)
 		sources, err = append(sources, built), errors.Join(err, failed)
 	}
+	sources = append(sources, f.once...)
 	size := 0
 	for _, s := range sources {
 		size += len(s.Data)
@@ -178,17 +181,17 @@ func isAddrPort(s string) bool {
 }
 
 // read reads all that a compilation needs. What there is to say of key files goes to stderr.
-func (f *configFlags) read(stdin io.Reader, stderr io.Writer) (livereload.Inputs, error) {
+func (f *configFlags) read(stdin io.Reader, stderr io.Writer) (controller.Input, error) {
 	keys, err := f.keys.load(stderr)
 	if err != nil {
-		return livereload.Inputs{}, err
+		return controller.Input{}, err
 	}
 	sources, err := f.input.readSources(stdin)
-	return livereload.Inputs{Keys: keys, Sources: sources}, err
+	return controller.Input{Keys: keys, Sources: sources}, err
 }
 
 // options are those of a compilation of the inputs.
-func (f *configFlags) options(in livereload.Inputs, target compiler.Target, modulePath string) compiler.Options {
+func (f *configFlags) options(in controller.Input, target compiler.Target, modulePath string) compiler.Options {
 	o := compiler.Options{
 		Target: target,
 		Bind:   f.input.bind,

@@ -37,7 +37,7 @@ func newRoot() *cobra.Command {
 			if showVersion {
 				return printVersion(c.OutOrStdout())
 			}
-			return usagef("say what to do: compile, run, serve, bootstrap, status, show, check, describe, image, keygen, revoke or version; " +
+			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, image, keygen, revoke or version; " +
 				"'limpet --help' explains them")
 		},
 	}
@@ -51,7 +51,7 @@ func newRoot() *cobra.Command {
 		}
 		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
 	})
-	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newShow(), newImage(),
+	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newImage(),
 		newKeygen(), newRevoke(), newTicket(), newDrain(), newVersion(), newMan())
 	return root
 }

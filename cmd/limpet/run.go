@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"net/netip"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -21,36 +22,38 @@ import (
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
+	"github.com/limpet-proxy/limpet/internal/serve"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-const runHelp = `run compiles like 'limpet compile -t envoy', into a temporary folder, and runs
-Envoy on the result.
+const runHelp = `run compiles like 'limpet compile -t envoy', and runs an Envoy that serves the
+result: one for all Gateways of the input, which may share ports.
 
 Envoy is the program that --envoy names, or the environment variable ENVOY, or
 "envoy" on PATH. Everything after -- is handed to it. SIGINT and SIGTERM reach
-it; when it has ended, the folder is removed and limpet exits with Envoy's exit
-code. Envoy does not outlive limpet.
+it; when it has ended, limpet exits with Envoy's exit code. Envoy does not
+outlive limpet.
 
-With --watch every change of the input, and of the file that --keys names,
-reaches Envoy while it runs: clusters, endpoints and session policies first, then
-the routes to them, and what they replace goes last. Envoy's own counters confirm
-each step, and only changes of ports and certificates touch listeners. When the
-input is refused, or Envoy rejects it, the last good configuration keeps serving.
+Every change of the input, and of the file that --keys names, reaches Envoy while
+it runs: it asks limpet over a socket in a temporary folder that only its owner
+can enter. Clusters, endpoints and session policies come first, then the routes to
+them, and what they replace goes last; Envoy acknowledges each step. When the input
+is refused, or Envoy rejects a part of it, what there was goes on. Standard input,
+URLs and kustomizations are read once.
+
+A listener whose address is not free is left out, and comes once it is.
 
 Without --keys and without LIMPET_KEYS in the environment, run makes a key ring
 for this run alone. LIMPET_KEYS is read once, when Envoy starts. The ring of --keys
 is sealed under the root secret of --root or LIMPET_ROOT, or under one that run
 makes for this run.`
 
-const runExamples = `  limpet run -f examples/quickstart --bind 127.0.0.1
+const runExamples = `  # edit and see
+  limpet run -f examples/quickstart --bind 127.0.0.1
 
   # sessions that survive a restart
   export LIMPET_KEYS="$(limpet keygen)"
   limpet run -f gateways/ -f routes.yaml
-
-  # edit and see
-  limpet run --watch -f examples/quickstart --bind 127.0.0.1
 
   # flags for Envoy
   limpet run -f gateways/ -- --concurrency 2 --log-level warning`
@@ -58,20 +61,19 @@ const runExamples = `  limpet run -f examples/quickstart --bind 127.0.0.1
 // runCommand is "limpet run".
 type runCommand struct {
 	config configFlags
-	watch  watchFlags
 	envoy  string
 }
 
 func newRun() *cobra.Command {
 	var rc runCommand
 	c := &cobra.Command{
-		Use:     "run -f PATH... [--watch] [-- ENVOY-FLAG...]",
-		Short:   "Compile, and run Envoy on the result",
+		Use:     "run -f PATH... [-- ENVOY-FLAG...]",
+		Short:   "Compile, and run an Envoy that follows the input",
 		Long:    runHelp,
 		Example: runExamples,
 		Args: func(c *cobra.Command, args []string) error {
 			paths, _ := splitAtDash(c, args)
-			return rc.check(c, paths)
+			return rc.config.check(c, paths)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			_, flags := splitAtDash(c, args)
@@ -80,28 +82,16 @@ func newRun() *cobra.Command {
 	}
 	rc.config.register(c)
 	rc.config.local = true
-	rc.watch.register(c.Flags(), "follow the input: every change reaches Envoy while it runs")
 	c.Flags().StringVar(&rc.envoy, "envoy", "", "run the Envoy at `PATH` (default: $ENVOY, or envoy on PATH)")
 	return c
 }
 
-// splitAtDash parts the arguments before "--" from those after it.
+// splitAtDash gives the arguments before "--" and after it.
 func splitAtDash(c *cobra.Command, args []string) (before, after []string) {
 	if n := c.ArgsLenAtDash(); n >= 0 {
 		return args[:n], args[n:]
 	}
 	return args, nil
-}
-
-// check refuses a wrong command line before anything is read.
-func (rc *runCommand) check(c *cobra.Command, paths []string) error {
-	if err := rc.config.check(c, paths); err != nil {
-		return err
-	}
-	if rc.watch.on && rc.config.admin == compiler.NoAdmin {
-		return usagef("--watch needs Envoy's admin interface, which says when a change is live: leave --admin none out")
-	}
-	return rc.watch.check(c, &rc.config.input)
 }
 
 func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
@@ -112,13 +102,13 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	if err := rc.checkVersion(c.ErrOrStderr(), program); err != nil {
 		return err
 	}
-	// The name is fixed before anything is compiled, for the module's path is part of the configuration.
-	// The folder itself comes later: until then there is nothing to clean up.
-	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text())
 	if err := rc.config.keys.fixRoots(c.ErrOrStderr()); err != nil {
 		return err
 	}
-	d, err := rc.prepare(c, dir)
+	// The name is fixed before anything is compiled, for the filter's path is part of the configuration.
+	// The folder itself comes later: until then there is nothing to clean up.
+	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text()[:13]) // short, for a socket's path is in it
+	d, err := rc.deploy(c, dir)
 	if err != nil {
 		return err
 	}
@@ -129,17 +119,17 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer os.RemoveAll(dir)
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := rc.write(dir); err != nil {
 		return err
 	}
-	if err := d.write(dir); err != nil {
-		return err
-	}
-	rc.config.keys.printExposure(c.ErrOrStderr(), d.result, "Envoy's configuration in "+dir)
-	cmd := exec.Command(program, rc.listArgs(dir, envoyFlags)...)
+	rc.config.keys.printExposure(c.ErrOrStderr(), &compiler.Result{}, "Envoy's configuration") // which is in no file
+	cmd := exec.Command(program, listArgs(dir, envoyFlags)...)
 	cmd.Env = environment
-	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), d.log
-	end := d.followInput(signals)
+	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()
+	end, err := d.serve(socketIn(dir), signals)
+	if err != nil {
+		return err
+	}
 	err = envoyproc.Supervise(cmd, signals, envoyproc.Grace)
 	end()
 	return cmp.Or(d.failed, err)
@@ -160,42 +150,40 @@ func (rc *runCommand) checkVersion(stderr io.Writer, program string) error {
 	return nil
 }
 
-// listArgs are Envoy's. What Envoy discovers was made for it, so it need not look for fields that it does not know, which takes it
-// a fifth of the time of every change. It would not refuse them either, unless it is told so.
-func (rc *runCommand) listArgs(dir string, own []string) []string {
+// listArgs gives Envoy's arguments, its own flags last.
+func listArgs(dir string, own []string) []string {
 	args := []string{"-c", filepath.Join(dir, compiler.EnvoyFile), "--disable-hot-restart"}
-	if rc.watch.on && !slices.ContainsFunc(own, func(arg string) bool { return strings.Contains(arg, "unknown-dynamic-fields") }) {
+	if !slices.ContainsFunc(own, func(arg string) bool { return strings.Contains(arg, "unknown-dynamic-fields") }) {
 		args = append(args, "--ignore-unknown-dynamic-fields")
 	}
 	return append(args, own...)
 }
 
-// prepare compiles, and makes sure that Envoy could listen on every address of the result. Warnings come after that:
-// what keeps Envoy from starting shall not drown in them.
-func (rc *runCommand) prepare(c *cobra.Command, dir string) (*deployment, error) {
-	d, err := rc.deploy(c, dir)
-	if err != nil {
-		return nil, err
+// socketIn is where limpet listens for the Envoy of a folder.
+func socketIn(dir string) string { return filepath.Join(dir, "xds.sock") }
+
+// write makes the folder with what Envoy starts from, and its filter.
+func (rc *runCommand) write(dir string) error {
+	b := serve.Bootstrap{Server: serve.SocketPrefix + socketIn(dir), AdminAll: rc.config.adminAll}
+	if rc.config.admin != compiler.NoAdmin {
+		b.Admin = netip.MustParseAddrPort(rc.config.admin)
 	}
-	d.files = []atomicfile.File{{Name: compiler.EnvoyFile, Data: d.result.Main(), Mode: 0o600}}
+	text, err := b.YAML()
+	if err != nil {
+		return err
+	}
+	files := []atomicfile.File{{Name: compiler.EnvoyFile, Data: text, Mode: 0o600}}
 	if rc.config.filter.path() == "" {
-		if d.files, err = outputFiles(d.result, &rc.config.filter, 0o600); err != nil {
-			return nil, err
+		filter, err := rc.config.filter.file()
+		if err != nil {
+			return err
 		}
+		files = append(files, filter)
 	}
-	addresses, err := envoyproc.BootstrapAddresses(d.result.Main())
-	if err != nil {
-		return nil, err
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
 	}
-	if d.result.Discovery != nil {
-		addresses = append(addresses, envoyproc.ListenerAddresses(d.result.Discovery.Listeners)...)
-	}
-	if err := envoyproc.CheckFree(addresses); err != nil {
-		return nil, err
-	}
-	message.PrintProblems(c.ErrOrStderr(), d.result.Warnings)
-	message.PrintPassedOver(c.ErrOrStderr(), d.result.PassedOver)
-	return d, nil
+	return atomicfile.WriteAll(dir, files)
 }
 
 // environment is Envoy's: limpet's own, with a key ring in LIMPET_KEYS where Envoy will look for one, or with the root

@@ -23,9 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/freeport"
-	"github.com/limpet-proxy/limpet/internal/rollout"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -45,7 +43,6 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"listen":    cmdListen,
 	"listens":   cmdListens,
 	"mode":      cmdMode,
-	"shows":     cmdShows,
 	"registry":  cmdRegistry,
 	"terminate": cmdTerminate,
 	"unseals":   cmdUnseals,
@@ -219,20 +216,6 @@ func cmdListens(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	if !listens {
 		ts.Fatalf("nothing listens at %s", args[0])
-	}
-}
-
-// cmdShows is "shows FILE TEXT": the text appears in the file, or in what "limpet show" prints of it.
-func cmdShows(ts *testscript.TestScript, _ bool, args []string) {
-	appeared := within10s(func() bool {
-		text, err := os.ReadFile(ts.MkAbs(args[0]))
-		if err == nil && strings.HasSuffix(args[0], envoy.FileSuffix) {
-			text, err = rollout.Show(text)
-		}
-		return err == nil && bytes.Contains(text, []byte(args[1]))
-	})
-	if !appeared {
-		ts.Fatalf("%s does not show %q", args[0], args[1])
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os/signal"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -19,8 +21,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/gctune"
-	"github.com/limpet-proxy/limpet/internal/livereload"
 	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
@@ -39,7 +41,8 @@ rest. An Envoy that does not answer holds up no other.
 Envoys show a certificate of --client-ca whose only URI is
 spiffe://DOMAIN/ns/NAMESPACE/gateway/NAME, or, with --token-audience, a token of
 their Gateway's service account. Without TLS serve listens on the
-loopback only, and believes what an Envoy's bootstrap says.
+loopback only, or with --listen unix:PATH at a socket, and believes what the
+bootstrap of an Envoy says that may connect there.
 
 --admin has /metrics, /healthz, /readyz, /status, /config?gateway=NAMESPACE/NAME with
 everything secret masked, and /debug/pprof.`
@@ -56,6 +59,7 @@ const serveExamples = `  # Envoys on this machine
 const (
 	defaultListen     = "127.0.0.1:18000"
 	defaultServeAdmin = "127.0.0.1:18001"
+	defaultSocketMode = "0600"
 )
 
 // serveCommand is "limpet serve".
@@ -63,6 +67,7 @@ type serveCommand struct {
 	config   configFlags
 	cluster  clusterFlags
 	listen   string
+	mode     string // of a socket
 	modules  moduleServer
 	admin    string
 	probes   string
@@ -94,7 +99,8 @@ func newServe() *cobra.Command {
 	sc.config.verdict.register(flags, "leave what is served as it is if anything is left out or not honoured")
 	sc.config.keys.register(flags)
 	sc.config.story.register(flags)
-	flags.StringVar(&sc.listen, "listen", defaultListen, "`ADDRESS` for Envoys; without TLS a loopback address")
+	flags.StringVar(&sc.listen, "listen", defaultListen, "`ADDRESS` for Envoys; without TLS a loopback address, or unix:PATH of a socket")
+	flags.StringVar(&sc.mode, "socket-mode", defaultSocketMode, "with --listen unix:PATH: `MODE` of the socket, which says who may connect")
 	sc.tls.register(flags)
 	flags.StringVar(&sc.modules.listen, "wasm-listen", "",
 		"`ADDRESS` at which Envoys fetch limpet.wasm, instead of --wasm-path; without TLS a loopback address")
@@ -137,6 +143,9 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if err := sc.checkListen(); err != nil {
 		return err
 	}
+	if err := sc.checkSocket(c); err != nil {
+		return err
+	}
 	return sc.checkRest()
 }
 
@@ -176,16 +185,57 @@ func (sc *serveCommand) checkListen() error {
 		return err
 	}
 	switch {
-	case !isAddrPort(sc.listen):
-		return usagef("--listen %q: must be an IP address and a port, such as %s", sc.listen, defaultListen)
+	case !isAddrPort(sc.listen) && !isSocket(sc.listen):
+		return usagef("--listen %q: must be an IP address and a port, such as %s, or unix:PATH", sc.listen, defaultListen)
 	case sc.modules.listen != "" && !isAddrPort(sc.modules.listen):
 		return usagef("--wasm-listen %q: must be an IP address and a port", sc.modules.listen)
 	case !encrypted && sc.modules.listen != "" && !isLoopback(sc.modules.listen):
 		return usagef("--wasm-listen %s: without --tls-cert, --tls-key and --client-ca it must be a loopback address", sc.modules.listen)
-	case !encrypted && !isLoopback(sc.listen):
+	case !encrypted && !isLocal(sc.listen):
 		return usagef("--listen %s: without --tls-cert, --tls-key and --client-ca it must be a loopback address", sc.listen)
 	}
 	return nil
+}
+
+// checkSocket refuses a socket that can't be, or that TLS is asked for.
+func (sc *serveCommand) checkSocket(c *cobra.Command) error {
+	path, is := serve.SocketPath(sc.listen)
+	mode, err := strconv.ParseUint(sc.mode, 8, 32)
+	switch {
+	case !is && c.Flags().Changed("socket-mode"):
+		return usagef("--socket-mode needs --listen unix:PATH")
+	case !is:
+		return nil
+	case err != nil || fs.FileMode(mode)&^fs.ModePerm != 0:
+		return usagef("--socket-mode %q: must be the mode of a file in octal digits, such as %s", sc.mode, defaultSocketMode)
+	case sc.tls.isOn():
+		return usagef("--listen %s: a socket speaks no TLS: leave --tls-cert, --tls-key, --client-ca and --tls-secret out", sc.listen)
+	}
+	if err := serve.CheckSocketPath(path); err != nil {
+		return usagef("--listen: %v", err)
+	}
+	return nil
+}
+
+func isSocket(address string) bool {
+	_, is := serve.SocketPath(address)
+	return is
+}
+
+// isLocal tells whether only processes of this machine reach an address.
+func isLocal(address string) bool { return isLoopback(address) || isSocket(address) }
+
+// openListener listens for Envoys.
+func (sc *serveCommand) openListener() (net.Listener, error) {
+	path, is := serve.SocketPath(sc.listen)
+	if !is {
+		return net.Listen("tcp", sc.listen)
+	}
+	mode, err := strconv.ParseUint(sc.mode, 8, 32)
+	if err != nil {
+		return nil, err
+	}
+	return serve.ListenOnSocket(path, fs.FileMode(mode))
 }
 
 // listAddresses are those at which the server listens.
@@ -237,39 +287,33 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	if err != nil {
 		return err
 	}
-	output := &serve.Output{
-		Traces:   traces,
-		Draining: known.draining, Owners: known.owners, Unselected: known.unselected,
-		Options:  sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.path()))),
-		Compiled: serve.NewCompileMetrics(registry), Own: sc.listAddresses(), Remote: !isLoopback(sc.listen),
+	followed := &controller.Controller{
+		Memory: known, Published: traces.Compiled, Compiled: serve.NewCompileMetrics(registry),
+		Options: sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.path()))),
+		Served:  compiler.Served{Own: sc.listAddresses(), Remote: !isLocal(sc.listen)},
 	}
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
-		Log: serve.Log{To: log, Answered: output.Answered}, Metrics: xds.NewMetrics(registry),
+		Log: serve.Log{To: log, Answered: followed.Answered}, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
-	output.Server = server
-	go gctune.ReleaseWhenIdle(ctx, output.Done)
-	reconciler, err := sc.newReconciler(ctx, log, output, registry)
-	if err != nil {
+	followed.Server = server
+	go gctune.ReleaseWhenIdle(ctx, followed.Done)
+	if err := sc.followInput(ctx, log, followed, registry); err != nil {
 		return err
 	}
-	begun := time.Now()
-	result, err := reconciler.Start()
+	result, err := followed.Start()
 	if err != nil {
 		return err
 	}
 	for _, w := range result.Warnings {
 		log.Warn(w.String())
 	}
-	if _, err := output.Apply(ctx, begun, result); err != nil {
-		return err
-	}
 	defer func() {
 		stop()
 		sc.cluster.awaitEnd()
 	}()
-	return sc.serveUntil(ctx, log, server, registry, func() { reconciler.Run(ctx) })
+	return sc.serveUntil(ctx, log, server, registry, func() { followed.Run(ctx) })
 }
 
 // newTraces begins to send traces; nil where none are asked for.
@@ -284,34 +328,30 @@ func (sc *serveCommand) newTraces(ctx context.Context, log *slog.Logger) (*serve
 	return traces, err
 }
 
-// newReconciler makes what keeps the output up to date with files, or with an API server.
-func (sc *serveCommand) newReconciler(
-	ctx context.Context, log *slog.Logger, output *serve.Output, registry *prometheus.Registry,
-) (*livereload.Reconciler, error) {
+// followInput has a controller follow files, or an API server.
+func (sc *serveCommand) followInput(
+	ctx context.Context, log *slog.Logger, by *controller.Controller, registry *prometheus.Registry,
+) error {
 	if !sc.config.input.elsewhere {
-		if err := sc.tls.load(log); err != nil {
-			return nil, err
-		}
-		r := sc.config.newReconciler(serve.Lines{To: log})
-		r.Output = output
-		return r, nil
+		sc.config.followFiles(by, serve.Lines{To: log})
+		return sc.tls.load(log)
 	}
 	sc.cluster.manage = sc.proxies.manage
 	c, err := sc.cluster.follow(ctx, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := sc.tls.follow(ctx, c); err != nil {
-		return nil, err
+		return err
 	}
 	// An API server has admitted the objects, and Gateways may come later.
-	output.Admitted = true
-	if err := c.followKeys(ctx, &sc.config.keys, output.LongestUnused); err != nil {
-		return nil, err
+	by.Admitted = true
+	if err := c.followKeys(ctx, &sc.config.keys, by.LongestUnused); err != nil {
+		return err
 	}
-	r := c.newReconciler(ctx, &sc.config.keys)
-	r.Output, output.Notify = output, c.lead(ctx, output, registry, sc.newProxies(c, output))
-	return r, nil
+	c.feed(ctx, &sc.config.keys, by)
+	by.Notify = c.lead(ctx, by, registry, sc.newProxies(c, by))
+	return nil
 }
 
 // serveUntil listens, and follows the input until the context ends.
@@ -320,7 +360,7 @@ func (sc *serveCommand) serveUntil(
 ) error {
 	rpc := serve.NewRPC(sc.tls.config, sc.age, sc.deadline)
 	server.Register(rpc)
-	listener, err := net.Listen("tcp", sc.listen)
+	listener, err := sc.openListener()
 	if err != nil {
 		return err
 	}
@@ -372,12 +412,4 @@ func (sc *serveCommand) newLogger(c *cobra.Command) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(c.ErrOrStderr(), nil))
 	}
 	return slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
-}
-
-// unselectedFile is where limpet remembers which pods Services select; empty for nowhere.
-func (sc *serveCommand) unselectedFile() string {
-	if sc.draining == "" {
-		return ""
-	}
-	return sc.draining + ".unselected"
 }

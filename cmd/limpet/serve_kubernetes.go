@@ -20,9 +20,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/kubernetes"
-	"github.com/limpet-proxy/limpet/internal/livereload"
 	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
@@ -189,8 +189,8 @@ func (c *cluster) readRoots(ctx context.Context, keys *keyFlags) error {
 	return err
 }
 
-// newReconciler makes what keeps an output up to date with the objects, and with the keys.
-func (c *cluster) newReconciler(ctx context.Context, keys *keyFlags) *livereload.Reconciler {
+// feed has a controller follow the objects, and the keys.
+func (c *cluster) feed(ctx context.Context, keys *keyFlags, to *controller.Controller) {
 	if keys.file != "" {
 		files := inputfiles.NewWatcher(keys.file)
 		go func() {
@@ -201,24 +201,22 @@ func (c *cluster) newReconciler(ctx context.Context, keys *keyFlags) *livereload
 			}
 		}()
 	}
-	return &livereload.Reconciler{
-		Changes: c.source, Stderr: serve.Lines{To: c.log},
-		Read: func(stderr io.Writer) (livereload.Inputs, error) {
-			ring, err := keys.load(stderr)
-			return livereload.Inputs{Keys: ring, Sources: c.source.Sources()}, err
-		},
+	to.Changes, to.Stderr = c.source, serve.Lines{To: c.log}
+	to.Read = func(stderr io.Writer) (controller.Input, error) {
+		ring, err := keys.load(stderr)
+		return controller.Input{Keys: ring, Sources: c.source.Sources()}, err
 	}
 }
 
 // lead writes statuses and keeps proxies, which may be nil, while this process leads, until ctx ends. Wake says that something has
 // changed.
 func (c *cluster) lead(
-	ctx context.Context, output *serve.Output, registry prometheus.Registerer, proxies *kubernetes.Proxies,
+	ctx context.Context, of *controller.Controller, registry prometheus.Registerer, proxies *kubernetes.Proxies,
 ) (wake func()) {
 	if !c.flags.statuses && proxies == nil {
 		return func() {}
 	}
-	w := c.newStatusWriter(ctx, output, registry)
+	w := c.newStatusWriter(ctx, of, registry)
 	host, err := os.Hostname()
 	if err != nil {
 		host = "limpet"
@@ -252,11 +250,9 @@ func (c *cluster) lead(
 }
 
 // newStatusWriter makes what writes statuses.
-func (c *cluster) newStatusWriter(ctx context.Context, output *serve.Output, registry prometheus.Registerer) *kubernetes.StatusWriter {
-	w := kubernetes.NewStatusWriter(c.source, func(sources []compiler.Source, pause func()) (*compiler.CheckResult, error) {
-		return output.Check(livereload.Inputs{Sources: sources}, pause)
-	}, c.log)
-	w.IsBusy = output.IsBusy
+func (c *cluster) newStatusWriter(ctx context.Context, of *controller.Controller, registry prometheus.Registerer) *kubernetes.StatusWriter {
+	w := kubernetes.NewStatusWriter(c.source, of.Check, c.log)
+	w.IsBusy = of.IsBusy
 	w.Written, w.Metrics = serve.NewStatusMetrics(registry), kubernetes.NewQueueMetrics(registry)
 	c.source.RegisterSize(registry)
 	told, err := kubernetes.NewEvents(ctx, c.config)

@@ -3,75 +3,52 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/rest"
 
 	"github.com/limpet-proxy/limpet/internal/kubernetes"
-	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
-// remembered is what serve knows that no object says.
-type remembered struct {
-	draining   *livereload.Draining
-	unselected *livereload.Unselected
-	owners     *livereload.Owners
-}
-
-// recall reads what is remembered, in files or in the cluster. What can't be read is told of, and begins anew.
-func (sc *serveCommand) recall(ctx context.Context, log *slog.Logger, registry prometheus.Registerer) (r remembered, err error) {
-	draining, unselected, owners := livereload.Memory(livereload.FileMemory(sc.draining)),
-		livereload.Memory(livereload.FileMemory(sc.unselectedFile())), livereload.Memory(livereload.FileMemory(sc.owners))
+// recall reads what is remembered, in files or in objects of limpet's namespace, which all processes share and this one writes until the
+// context ends. What can't be read is told of, and begins anew.
+func (sc *serveCommand) recall(ctx context.Context, log *slog.Logger, registry prometheus.Registerer) (*memory.Memory, error) {
+	open := sc.openFile
+	var failed error
 	if sc.config.input.elsewhere {
 		config, err := sc.cluster.load()
 		if err != nil {
-			return r, err
+			return nil, err
 		}
-		shared := sharedMemories{sc, ctx, log, config, serve.NewMemoryMetrics(registry), nil}
-		if sc.draining == "" {
-			draining = shared.add("draining", livereload.SameDraining)
-			unselected = shared.add("unselected", livereload.SameUnselected)
-		}
-		if sc.owners == "" {
-			owners = shared.add("owners", livereload.SameOwner)
-		}
-		if shared.err != nil {
-			return r, shared.err
+		written := serve.NewMemoryMetrics(registry)
+		open = func(kind *memory.Kind) memory.Store {
+			if file := sc.openFile(kind); file != nil {
+				return file
+			}
+			m, err := kubernetes.NewMemory(ctx, config, sc.cluster.namespace, kind.Name, log)
+			if err != nil {
+				failed = cmp.Or(failed, err)
+				return nil
+			}
+			m.IsSame, m.Written = kind.IsSame, written
+			sc.cluster.ending.Go(func() { m.Run(ctx) })
+			return m
 		}
 	}
-	if r.draining, err = livereload.NewDrainingIn(draining); err != nil {
-		log.Warn("since when hosts terminate is not known, and begins now", "reason", err)
-	}
-	if r.unselected, err = livereload.NewUnselectedIn(unselected); err != nil {
-		log.Warn("which pods Services have left is not known", "reason", err)
-	}
-	if r.owners, err = livereload.NewOwnersIn(owners); err != nil {
-		log.Warn("whose addresses were is not known, and those that they have now count as their first", "reason", err)
-	}
-	return r, ctx.Err()
+	known := memory.Load(open, func(lost string, why error) { log.Warn(lost, "reason", why) })
+	return known, cmp.Or(failed, ctx.Err())
 }
 
-// sharedMemories are those in objects of limpet's namespace, which all processes share.
-type sharedMemories struct {
-	sc      *serveCommand
-	ctx     context.Context
-	log     *slog.Logger
-	config  *rest.Config
-	written func(result string)
-	err     error // the first
-}
-
-// add makes one, which is written until the context ends.
-func (s *sharedMemories) add(name string, isSame func(stored, own json.RawMessage) bool) livereload.Memory {
-	m, err := kubernetes.NewMemory(s.ctx, s.config, s.sc.cluster.namespace, name, s.log)
-	if err != nil {
-		s.err = cmp.Or(s.err, err)
-		return livereload.FileMemory("")
+// openFile opens the file of a kind; nil if none is named.
+func (sc *serveCommand) openFile(kind *memory.Kind) memory.Store {
+	switch {
+	case kind == memory.OwnersKind:
+		return memory.OpenFile(sc.owners)
+	case kind == memory.SelectedKind && sc.draining != "":
+		return memory.OpenFile(sc.draining + ".unselected")
+	default:
+		return memory.OpenFile(sc.draining)
 	}
-	m.IsSame, m.Written = isSame, s.written
-	s.sc.cluster.ending.Go(func() { m.Run(s.ctx) })
-	return m
 }

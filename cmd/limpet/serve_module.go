@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/digest"
-	"github.com/limpet-proxy/limpet/internal/livereload"
 )
 
 // moduleServer gives Envoys limpet.wasm.
@@ -33,8 +33,8 @@ func (m *moduleServer) load() (err error) {
 }
 
 // options adds to the options of a compilation that Envoys fetch the module.
-func (m *moduleServer) options(of func(livereload.Inputs) compiler.Options) func(livereload.Inputs) compiler.Options {
-	return func(in livereload.Inputs) compiler.Options {
+func (m *moduleServer) options(of func(controller.Input) compiler.Options) func(controller.Input) compiler.Options {
+	return func(in controller.Input) compiler.Options {
 		o := of(in)
 		o.Envoy.ModuleSHA256 = m.sum
 		return o

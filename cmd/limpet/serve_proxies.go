@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/kubernetes"
 	"github.com/limpet-proxy/limpet/internal/proxies"
-	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
 // proxyFlags say whether limpet runs the proxies of Gateways, and of what they are made.
@@ -64,15 +64,15 @@ func (f *proxyFlags) check(sc *serveCommand) error {
 }
 
 // newProxies makes what keeps proxies; nil where others run them.
-func (sc *serveCommand) newProxies(c *cluster, output *serve.Output) *kubernetes.Proxies {
+func (sc *serveCommand) newProxies(c *cluster, of *controller.Controller) *kubernetes.Proxies {
 	f := &sc.proxies
 	if !f.manage {
 		return nil
 	}
 	p := kubernetes.NewProxies(c.source, c.log)
-	p.Settings, p.Ports = sc.proxySettings, output.Ports
+	p.Settings, p.Ports = sc.proxySettings, of.Ports
 	p.Controller = cmp.Or(sc.config.input.kinds.controller, string(v1alpha1.ControllerName))
-	output.Proxies, output.Story = p.States, p.Story
+	of.Proxies, of.Served.Story = p.States, p.Story
 	return p
 }
 

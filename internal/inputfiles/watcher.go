@@ -82,9 +82,6 @@ func (w *Watcher) pauseAfter(took time.Duration) time.Duration {
 	return max(interval, part*slices.Min(w.took[:]))
 }
 
-// Changed tells whether there is a change that Next has not told of.
-func (w *Watcher) Changed() bool { return !w.takeSnapshot().equal(w.last) }
-
 // snapshot is what the file system says of all files.
 type snapshot struct {
 	files  map[string]fileStamp

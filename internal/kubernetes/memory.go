@@ -23,7 +23,7 @@ import (
 )
 
 // Memory remembers entries in ConfigMaps of limpet's namespace, for this process after a restart and for those that take its place. All
-// processes write what they see, which is the same, so that one of them finds most of it written. It is livereload.Memory.
+// processes write what they see, which is the same, so that one of them finds most of it written. It is a memory.Store.
 type Memory struct {
 	// Name tells it from others.
 	Name string

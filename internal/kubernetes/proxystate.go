@@ -19,7 +19,6 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/proxies"
-	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
 // managedGateway is a Gateway of a class of limpet's.
@@ -105,26 +104,25 @@ func (p *Proxies) stateOf(g *managedGateway) (s compiler.Proxies) {
 	return s
 }
 
-// Story is what the ProxyConfigs of a Gateway say of its log and traces; nil for nothing.
-func (p *Proxies) Story(gateway string) *serve.Story {
+// Story is what the ProxyConfigs of a Gateway say of its log and traces.
+func (p *Proxies) Story(gateway string) (s compiler.Story) {
 	namespace, name, _ := strings.Cut(gateway, "/")
 	o, _, err := p.Source.find(gatewayKind, namespace, name)
 	if err != nil || !o.run {
-		return nil
+		return s
 	}
 	g := &gatewayv1.Gateway{}
 	if json.Unmarshal(o.text, g) != nil {
-		return nil
+		return s
 	}
 	c := &gatewayv1.GatewayClass{}
 	if of, _, err := p.Source.find(classKind, "", string(g.Spec.GatewayClassName)); err != nil || json.Unmarshal(of.text, c) != nil {
-		return nil
+		return s
 	}
 	config, err := p.findConfig(&managedGateway{Gateway: g, class: c, managed: true})
-	if err != nil || config.AccessLog == nil && config.Tracing == nil {
-		return nil
+	if err != nil {
+		return s
 	}
-	s := &serve.Story{}
 	if config.AccessLog != nil {
 		s.AccessLog = &config.AccessLog.Enabled
 	}

@@ -384,9 +384,6 @@ func (s *Source) takeChange() time.Time {
 	return since
 }
 
-// Changed tells whether there is a change that Next has not told of.
-func (s *Source) Changed() bool { return len(s.changed) > 0 }
-
 // Sources are the objects without their statuses, in the order of their names. The list does not change once it is given.
 func (s *Source) Sources() []compiler.Source {
 	s.lock.Lock()

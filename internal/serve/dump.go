@@ -59,7 +59,7 @@ func maskedSource() *corev3.DataSource {
 
 // dumpFilter shows the filter's configuration without its keys, be they sealed or not.
 func dumpFilter(r *xds.Resource) any {
-	text, known := r.Origin.(pluginText)
+	text, known := r.Origin.(json.RawMessage)
 	if !known {
 		return masked
 	}

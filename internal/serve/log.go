@@ -61,6 +61,9 @@ func (l Log) Late(c xds.ClientStatus) {
 
 // Live is for an Envoy that has all of a change.
 func (l Log) Live(c xds.ClientStatus, took time.Duration) {
+	if len(c.Rejected) > 0 {
+		return
+	}
 	l.To.Info("change is live", append(about(c), "generation", c.Generation, "ms", took.Milliseconds())...)
 	l.answered(false)
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"io"
 	"log/slog"
 	"math/big"
 	"net/http"
@@ -21,65 +22,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
-	"github.com/limpet-proxy/limpet/internal/livereload"
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/xds"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
-
-// documents are two Gateways with one port, a route to the first over TLS, and one to the second.
-const documents = `
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: limpet}
-spec: {controllerName: limpet.dev/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: one, namespace: default}
-spec:
-  gatewayClassName: limpet
-  listeners: [{name: web, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: shown}]}}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: two, namespace: default}
-spec:
-  gatewayClassName: limpet
-  listeners: [{name: web, protocol: HTTP, port: 443}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: cart, namespace: default}
-spec:
-  parentRefs: [{name: one}]
-  rules: [{backendRefs: [{name: cart, port: 80}], sessionPersistence: {sessionName: CART}}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: search, namespace: default}
-spec:
-  parentRefs: [{name: two}]
-  rules: [{backendRefs: [{name: search, port: 80}]}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: cart, namespace: default}
-spec: {ports: [{port: 80}]}
----
-apiVersion: v1
-kind: Service
-metadata: {name: search, namespace: default}
-spec: {ports: [{port: 80}]}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: shown, namespace: default}
-type: kubernetes.io/tls
-stringData:
-  tls.crt: "CERT"
-  tls.key: "KEY"
-`
 
 // newCertificate makes a certificate and its key in PEM.
 func newCertificate(t *testing.T) (chain, key string) {
@@ -104,151 +52,35 @@ func newCertificate(t *testing.T) (chain, key string) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text}))
 }
 
-func withCertificate(t *testing.T, text string) string {
+// newController makes one of the two Gateways of the controller's own tests, with a ring of keys.
+func newController(t *testing.T) (*controller.Controller, policyconfig.Keys) {
 	t.Helper()
+	text, err := os.ReadFile("../controller/testdata/gateways.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	chain, key := newCertificate(t)
 	inline := func(s string) string { return strings.ReplaceAll(s, "\n", `\n`) }
-	return strings.NewReplacer("CERT", inline(chain), "KEY", inline(key)).Replace(text)
-}
-
-// newOutput makes an output with a ring of keys of its own.
-func newOutput(t *testing.T) (*Output, policyconfig.Keys) {
-	t.Helper()
-	draining, err := livereload.NewDraining("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	owners, err := livereload.NewOwners("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := compiler.Source{Name: "a.yaml", Data: []byte(strings.NewReplacer("CERT", inline(chain), "KEY", inline(key)).Replace(string(text)))}
 	ring := keyfile.NewRing("k")
-	return &Output{
-		Server: xds.NewServer(xds.Options{Deadline: time.Second}), Draining: draining, Owners: owners,
-		Options: func(in livereload.Inputs) compiler.Options {
+	in := controller.Input{Keys: policyconfig.Keys{Ring: &ring}, Sources: []compiler.Source{source}}
+	return &controller.Controller{
+		Server: xds.NewServer(xds.Options{Deadline: time.Second}), Memory: memory.New(), Stderr: io.Discard,
+		Read: func(io.Writer) (controller.Input, error) { return in, nil },
+		Options: func(in controller.Input) compiler.Options {
 			return compiler.Options{Keys: in.Keys, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
 		},
-	}, policyconfig.Keys{Ring: &ring}
-}
-
-func apply(t *testing.T, o *Output, keys policyconfig.Keys, text string) string {
-	t.Helper()
-	result, err := o.Compile(livereload.Inputs{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(text)}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	said, err := o.Apply(t.Context(), time.Now(), result)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return said
-}
-
-func names(s *xds.Snapshot, t xds.Type) string {
-	var all []string
-	for _, r := range s.Resources(t) {
-		all = append(all, r.Name)
-	}
-	return strings.Join(all, " ")
-}
-
-// TestOutput holds that each Gateway's proxies are served what belongs to it, on ports of its own, and nothing of others;
-// that what has not changed keeps its versions; and that a Gateway which goes leaves nothing behind.
-func TestOutput(t *testing.T) {
-	o, keys := newOutput(t)
-	text := withCertificate(t, documents)
-	if said := apply(t, o, keys, text); !strings.HasSuffix(said, "2 of 2 Gateways have changed") {
-		t.Error(said)
-	}
-	one, two := o.Server.Latest("default/one"), o.Server.Latest("default/two")
-	for _, c := range []struct {
-		snapshot *xds.Snapshot
-		t        xds.Type
-		want     string
-	}{
-		{one, xds.Listener, "listener/0.0.0.0/443"},
-		{one, xds.Routes, "listener/0.0.0.0/443/*"},
-		{one, xds.Cluster, "service/default/cart/80"},
-		{one, xds.Endpoint, "service/default/cart/80"},
-		{one, xds.Secret, "certificate/default/shown"},
-		{one, xds.Filter, "limpet"},
-		{two, xds.Listener, "listener/0.0.0.0/443"},
-		{two, xds.Routes, "listener/0.0.0.0/443"},
-		{two, xds.Cluster, "service/default/search/80"},
-		{two, xds.Secret, ""},
-	} {
-		if got := names(c.snapshot, c.t); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
-			t.Errorf("%v are %q, want %q", c.t, got, c.want)
-		}
-	}
-	if !strings.Contains(one.Resources(xds.Routes)[0].Body.String(), "CART") {
-		t.Error("the session policies of a Gateway are not in its routes")
-	}
-	if body := two.Resources(xds.Routes)[0].Body.String(); strings.Contains(body, "CART") {
-		t.Error("a Gateway's proxies get another's session policies")
-	}
-	said := apply(t, o, keys, strings.Replace(text, "sessionName: CART", "sessionName: BASKET", 1))
-	if !strings.HasSuffix(said, "1 of 2 Gateways have changed") || o.Server.Latest("default/two") != two {
-		t.Error(said)
-	}
-	if next := o.Server.Latest("default/one"); next.Resources(xds.Listener)[0].Version != one.Resources(xds.Listener)[0].Version {
-		t.Error("another policy is another listener")
-	}
-	apply(t, o, keys, strings.Replace(text, "name: two, namespace: default", "name: three, namespace: default", 1))
-	if left := names(o.Server.Latest("default/two"), xds.Listener); left != "" {
-		t.Errorf("a Gateway that is gone leaves %q", left)
-	}
-}
-
-// TestIncumbentsOfServe: a session keeps its name when an older route comes to want it, for as long as limpet serves.
-//
-// requirements: S28, S75
-func TestIncumbentsOfServe(t *testing.T) {
-	const thief = "\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\n" +
-		"metadata: {name: thief, namespace: default, creationTimestamp: \"1990-01-01T00:00:00Z\"}\n" +
-		"spec: {parentRefs: [{name: one}], rules: [{matches: [{headers: [{name: x, value: v}]}], backendRefs: [{name: search, port: 80}], " +
-		"sessionPersistence: {sessionName: CART}}]}\n"
-	for name, before := range map[string]bool{"the older route first": false, "the older route later": true} {
-		o, keys := newOutput(t)
-		text := withCertificate(t, documents)
-		if before {
-			apply(t, o, keys, text)
-		}
-		apply(t, o, keys, text+thief)
-		body := o.Server.Latest("default/one").Resources(xds.Routes)[0].Body.String()
-		if kept := strings.Contains(body, `cart/matches/75ff6852f9ba93fd\",\"sessionName\":\"CART\"`); kept != before {
-			t.Errorf("%s: the session keeps its name: %t\n%s", name, kept, body)
-		}
-	}
-}
-
-// TestPoliciesTravel holds that another route's session policies are another route table, and leave the filter as it is.
-func TestPoliciesTravel(t *testing.T) {
-	o, keys := newOutput(t)
-	text := withCertificate(t, documents)
-	var filters, routes []string
-	for _, name := range []string{"cart", "basket"} {
-		apply(t, o, keys, strings.Replace(text, "kind: HTTPRoute\nmetadata: {name: cart", "kind: HTTPRoute\nmetadata: {name: "+name, 1))
-		served := o.Server.Latest("default/one")
-		filters = append(filters, served.Resources(xds.Filter)[0].Version)
-		versions := ""
-		for _, r := range served.Resources(xds.Routes) {
-			versions += r.Version
-		}
-		routes = append(routes, versions)
-	}
-	if filters[0] != filters[1] || routes[0] == routes[1] {
-		t.Errorf("the filter has the versions %q, and the routes %q", filters, routes)
-	}
+	}, in.Keys
 }
 
 // TestAdmin holds what the pages for people on this machine say, that they show no key, and whom they answer.
 func TestAdmin(t *testing.T) {
-	o, keys := newOutput(t)
-	text := withCertificate(t, documents)
-	apply(t, o, keys, text)
+	c, keys := newController(t)
+	if _, err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
 	ready := false
-	handler := Admin(o.Server, Probes(prometheus.NewRegistry(), func() bool { return ready }))
+	handler := Admin(c.Server, Probes(prometheus.NewRegistry(), func() bool { return ready }))
 	get := func(path, host, header string) (int, string) {
 		request := httptest.NewRequest(http.MethodGet, "http://"+host+path, nil)
 		if name, value, has := strings.Cut(header, ": "); has {

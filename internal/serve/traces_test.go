@@ -48,9 +48,11 @@ func TestTraces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, keys := newOutput(t)
-	o.Traces = traces
-	apply(t, o, keys, withCertificate(t, documents))
+	followed, _ := newController(t)
+	followed.Published = traces.Compiled
+	if _, err := followed.Start(); err != nil {
+		t.Fatal(err)
+	}
 	since := time.Now()
 	traces.Compiled("default/one", since, "g")
 	traces.Staged(xds.ClientStatus{Gateway: "default/one", Node: "edge"}, "routes", since, time.Second)

@@ -148,7 +148,7 @@ func shorten(text string) string {
 }
 
 // reject notes what an Envoy did not take. Of several resources it may have taken some: they are sent again in halves,
-// until the ones at fault are alone. Those are not sent again, but for filters (trial.go).
+// until the ones at fault are alone. Those are not sent again, but for filters and listeners (trial.go).
 func (c *client) reject(t Type, p *push, words string, now time.Time) {
 	k := &c.types[t]
 	words = shorten(words)

@@ -101,7 +101,7 @@ func (c *client) next(now time.Time) (all []*discoveryv3.DeltaDiscoveryResponse)
 	if c.latest == nil {
 		return nil
 	}
-	c.retryFilters(now)
+	c.retryRejected(now)
 	for done := false; !done; done = c.target == c.latest || !c.isFree(now) {
 		if c.target == nil || c.target != c.latest && c.isFree(now) {
 			c.begin(now)

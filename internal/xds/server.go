@@ -47,7 +47,7 @@ type Log interface {
 	Refused(address string, why error)
 	// Rejected is for what an Envoy did not take, in its words.
 	Rejected(c ClientStatus, r Rejection)
-	// Late is for an Envoy that owes an answer, and Live for one that has everything of a change.
+	// Late is for an Envoy that owes an answer, and Live for one that has everything of a change but for what it rejects.
 	Late(c ClientStatus)
 	Live(c ClientStatus, took time.Duration)
 }
@@ -210,6 +210,9 @@ type ClientStatus struct {
 	// Late says what it owes an answer to for longer than the deadline; empty for nothing.
 	Late     string      `json:"late,omitempty"`
 	Rejected []Rejection `json:"rejected,omitempty"`
+
+	// Done is the number of the last snapshot that it has as far as it takes it.
+	Done uint64 `json:"-"`
 
 	routed uint64 // as the client has it
 }

@@ -123,6 +123,9 @@ func (s *Snapshot) find(t Type, name string) *Resource {
 	return found.resource
 }
 
+// Number is higher than those of all snapshots that were made before.
+func (s *Snapshot) Number() uint64 { return s.number }
+
 // Resources are those of a type, by name.
 func (s *Snapshot) Resources(t Type) (all []*Resource) {
 	if s != nil {

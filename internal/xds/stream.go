@@ -245,12 +245,15 @@ func (one *stream) publish(now time.Time) {
 	if live {
 		next.Generation = c.live.Generation
 	}
+	if c.target != nil && c.isFree(c.begun) { // and not because of the time
+		next.Done = c.target.number
+	}
 	if next.Late != "" && before.Late == "" {
 		one.server.options.Log.Late(next)
 		one.server.options.Metrics.late.Inc()
 	}
 	one.status.Store(&next)
-	if live && next.Generation != before.Generation {
+	if next.Done != before.Done || live && next.Generation != before.Generation {
 		one.server.options.Log.Live(next, now.Sub(c.seen()))
 	}
 }

@@ -62,16 +62,19 @@ func (c *client) isFilterRefused() bool {
 	return false
 }
 
-// retryAfter is after what time a filter is sent again that an Envoy did not take: its file may be there by now.
-const retryAfter = 10 * time.Second
+// RetryAfter is after what time a filter or a listener is sent again that an Envoy did not take: the one's file may be there by now, and
+// the other's address free.
+const RetryAfter = 10 * time.Second
 
-// retryFilters has filters sent again; what Envoy said of them stays until it says otherwise.
-func (c *client) retryFilters(now time.Time) {
-	k := &c.types[Filter]
-	for name, r := range k.rejected {
-		if r.Version != "" && now.Sub(r.at) >= retryAfter {
-			r.Version = ""
-			k.rejected[name] = r
+// retryRejected has filters and listeners sent again; what Envoy said of them stays until it says otherwise.
+func (c *client) retryRejected(now time.Time) {
+	for _, t := range []Type{Filter, Listener} {
+		k := &c.types[t]
+		for name, r := range k.rejected {
+			if r.Version != "" && now.Sub(r.at) >= RetryAfter {
+				r.Version = ""
+				k.rejected[name] = r
+			}
 		}
 	}
 }

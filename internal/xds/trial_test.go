@@ -67,10 +67,10 @@ func TestClientKeepsListeners(t *testing.T) {
 	e.set(e.seen[len(e.seen)-1])
 	e.run()
 	kept("on another connection")
-	e.passTime(retryAfter)
+	e.passTime(RetryAfter)
 	kept("after it was sent again")
 	e.mended = map[string]bool{"native": true}
-	e.passTime(retryAfter)
+	e.passTime(RetryAfter)
 	to := e.seen[len(e.seen)-1]
 	if err := e.holds(to); err != nil || len(e.client.listRejected()) > 0 {
 		t.Error(err, e.client.listRejected())
@@ -88,7 +88,7 @@ func TestClientWithoutFilter(t *testing.T) {
 		t.Fatalf("it has %v and %v, and has rejected %v", e.has[Listener], e.has[Routes], e.client.listRejected())
 	}
 	e.mended = map[string]bool{"limpet": true}
-	e.passTime(retryAfter)
+	e.passTime(RetryAfter)
 	if err := e.holds(to); err != nil {
 		t.Error(err)
 	}

@@ -40,9 +40,15 @@ func Run(t testing.TB, d Deployment) *Envoy {
 // of Envoy's log is shown.
 func (c *Compiled) Start(t testing.TB) *Envoy {
 	t.Helper()
-	e := c.launch(t, nil, "--use-dynamic-base-id", "--base-id-path", c.baseIDPath())
+	e := c.StartAlone(t)
 	e.waitReady(t)
 	return e
+}
+
+// StartAlone starts Envoy without waiting for anything: its server may be away.
+func (c *Compiled) StartAlone(t testing.TB) *Envoy {
+	t.Helper()
+	return c.launch(t, nil, "--use-dynamic-base-id", "--base-id-path", c.baseIDPath())
 }
 
 // StartWithoutVMs starts Envoy with room for the VM in which it tries the plugin out and for no worker's: V8 asks for 10 GB

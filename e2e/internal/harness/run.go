@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"os/exec"
 	"sync"
@@ -37,27 +38,27 @@ func (o *outputBuffer) Write(p []byte) (int, error) {
 // environment, and waits until its Envoy serves. It is ended with the test, if it has not ended before.
 func RunLimpet(t testing.TB, path string, port, adminPort int, env ...string) *Running {
 	t.Helper()
-	return startLimpet(t, []string{"-f", path}, port, adminPort, time.Second, env)
+	return startLimpet(t, []string{"-f", path}, port, adminPort, time.Second, env, nil)
 }
 
 // startLimpet is RunLimpet with flags. Drain is how long connections go on whose listener has changed, in whole seconds.
-func startLimpet(t testing.TB, flags []string, port, adminPort int, drain time.Duration, env []string) *Running {
+func startLimpet(t testing.TB, flags []string, port, adminPort int, drain time.Duration, env []string, stdin io.Reader) *Running {
 	t.Helper()
 	args := append([]string{"run", "--bind", "127.0.0.1", "--admin", Loopback(adminPort)}, flags...)
 	args = append(args, "--", "--concurrency", "1", "--log-level", "warning",
 		"--drain-time-s", fmt.Sprint(int(drain.Seconds())), "--parent-shutdown-time-s", "2")
-	r := launchLimpet(t, args, port, adminPort, env)
+	r := launchLimpet(t, args, port, adminPort, env, stdin)
 	r.waitReady(t)
 	return r
 }
 
 // launchLimpet starts limpet, which is ended with the test if it has not ended before.
-func launchLimpet(t testing.TB, args []string, port, adminPort int, env []string) *Running {
+func launchLimpet(t testing.TB, args []string, port, adminPort int, env []string, stdin io.Reader) *Running {
 	t.Helper()
 	shipped := Find(t)
 	r := &Running{Port: port, AdminPort: adminPort, done: make(chan struct{})}
 	r.command = exec.Command(shipped.Limpet, withFilter(args)...)
-	r.command.Dir, r.command.Stdout, r.command.Stderr = shipped.Root, &r.output, &r.output
+	r.command.Dir, r.command.Stdin, r.command.Stdout, r.command.Stderr = shipped.Root, stdin, &r.output, &r.output
 	r.command.Env = append(environment("ENVOY="+shipped.Envoy), env...)
 	r.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if err := r.command.Start(); err != nil {

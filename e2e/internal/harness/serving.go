@@ -100,7 +100,7 @@ func (s *Serving) launch(t testing.TB, port, admin int, filter []string) {
 	if !slices.Contains(args, "--wasm-listen") {
 		args = append(args, filter...)
 	}
-	s.Running = launchLimpet(t, args, port, admin, nil)
+	s.Running = launchLimpet(t, args, port, admin, nil, nil)
 	s.await(t, `.*changes of the input reach Envoys.*`)
 }
 

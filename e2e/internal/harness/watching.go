@@ -10,14 +10,11 @@ import (
 	"time"
 )
 
-// Watching is a "limpet run --watch" whose documents and keys a test changes.
+// Watching is a "limpet run" whose documents and keys a test changes.
 type Watching struct {
 	*Running
 	// Documents are those that it serves.
 	Documents Documents
-
-	// Flags are further flags of "limpet compile --watch".
-	Flags []string
 
 	folder  string
 	changes int
@@ -28,7 +25,7 @@ type Watching struct {
 // changeWithin is how long a change may take on a machine that is busy with other tests.
 const changeWithin = 60 * time.Second
 
-// RunWatching starts "limpet run --watch" on documents with the ring in a key file, and waits until it follows them.
+// RunWatching starts "limpet run" on documents with the ring in a key file, and waits until it follows them.
 func RunWatching(t testing.TB, documents Documents, ring Ring, flags ...string) *Watching {
 	t.Helper()
 	return RunDraining(t, time.Second, documents, ring, flags...)
@@ -44,8 +41,8 @@ func RunDraining(t testing.TB, drain time.Duration, documents Documents, ring Ri
 	}
 	w.replace(t, "input/documents.yaml", w.Documents.YAML(t))
 	w.replace(t, "keys.json", ring.JSON(t))
-	flags = append([]string{"--watch", "-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
-	w.Running = startLimpet(t, flags, w.Documents.Port, FreePort(t), drain, nil)
+	flags = append([]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
+	w.Running = startLimpet(t, flags, w.Documents.Port, FreePort(t), drain, nil, nil)
 	w.await(t, `changes of the input reach Envoy.*`)
 	return w
 }
@@ -58,10 +55,31 @@ func RunFolder(t testing.TB, files map[string]string, port, adminPort int, ring 
 		w.WriteFile(t, name, text)
 	}
 	w.replace(t, "keys.json", ring.JSON(t))
-	flags = append([]string{"--watch", "-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
-	w.Running = startLimpet(t, flags, port, adminPort, time.Second, nil)
+	flags = append([]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
+	w.Running = startLimpet(t, flags, port, adminPort, time.Second, nil, nil)
 	w.await(t, `changes of the input reach Envoy.*`)
 	return w
+}
+
+// RunStdin is RunWatching on documents that come from the standard input, with files of the input besides, by their names.
+func RunStdin(t testing.TB, documents Documents, files map[string]string) *Watching {
+	t.Helper()
+	w := &Watching{Documents: documents, folder: t.TempDir()}
+	flags := []string{"-f", "-"}
+	for name, text := range files {
+		w.WriteFile(t, name, text)
+		flags = append(flags, "-f", filepath.Join(w.folder, "input", name))
+	}
+	stdin := strings.NewReader(documents.YAML(t))
+	w.Running = startLimpet(t, flags, documents.Port, FreePort(t), time.Second, nil, stdin)
+	w.await(t, `changes of the input reach Envoy.*`)
+	return w
+}
+
+// AwaitLine waits until limpet has said something that is like a pattern, and gives the line.
+func (w *Watching) AwaitLine(t testing.TB, pattern string) string {
+	t.Helper()
+	return w.await(t, pattern)
 }
 
 // WriteFile puts a file of the input into place, and does not wait for limpet.
@@ -76,33 +94,6 @@ func (w *Watching) RemoveFile(t testing.TB, name string) {
 	if err := os.Remove(filepath.Join(w.folder, "input", name)); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-}
-
-// CompileWatching starts "limpet compile --watch" on documents, and an Envoy on what it writes.
-func CompileWatching(t testing.TB, documents Documents, flags ...string) (*Watching, *Envoy) {
-	t.Helper()
-	w := &Watching{Documents: documents, Flags: flags, folder: t.TempDir()}
-	w.Documents.Port = FreePort(t)
-	w.replace(t, "input/documents.yaml", w.Documents.YAML(t))
-	c := &Compiled{Dir: t.TempDir(), Port: w.Documents.Port, AdminPort: FreePort(t), shipped: Find(t)}
-	c.deployment.Keys = NewRing("first")
-	w.Again(t, c)
-	return w, c.Start(t)
-}
-
-// Again starts "limpet compile --watch" once more; the one before has been ended.
-func (w *Watching) Again(t testing.TB, c *Compiled) {
-	t.Helper()
-	w.changes = 0
-	w.Running = launchLimpet(t, w.CompileArgs(c, w.Flags...), c.Port, c.AdminPort, nil)
-	w.await(t, `.* is up to date; changes of the input reach it as they come`)
-}
-
-// CompileArgs are those of "limpet compile --watch", with more flags.
-func (w *Watching) CompileArgs(c *Compiled, flags ...string) []string {
-	return append([]string{
-		"compile", "--watch", "-f", filepath.Join(w.folder, "input"), "-o", c.Dir, "--bind", "127.0.0.1", "--admin", Loopback(c.AdminPort),
-	}, flags...)
 }
 
 // Edit puts other documents into place while limpet is away.

@@ -103,7 +103,7 @@ type Index struct {
 
 // NewIndex makes an index of the objects, with the ports of Services that [GatherPorts] found and [BuildPort] made. What
 // is wrong with one that a route uses goes to the report, once.
-func NewIndex(objects *resource.Objects, ports []*ServicePort, places *Places, rep *report.Report) *Index {
+func NewIndex(objects *resource.Objects, ports []*ServicePort, pods *Selection, places *Places, rep *report.Report) *Index {
 	x := &Index{
 		objects:   objects,
 		services:  make(map[string]*resource.Object[corev1.Service], len(objects.Services)),
@@ -113,7 +113,7 @@ func NewIndex(objects *resource.Objects, ports []*ServicePort, places *Places, r
 		grants:    grant.New(objects),
 		places:    places,
 		rep:       rep,
-		xbackends: indexXBackends(objects),
+		xbackends: indexXBackends(objects, pods),
 	}
 	for _, s := range objects.Services {
 		x.services[s.Key()] = s

@@ -29,10 +29,10 @@ func indexObjects(objects *resource.Objects, rep *report.Report) *backend.Index 
 // indexWithin is indexObjects where endpoints are not everywhere.
 func indexWithin(objects *resource.Objects, places *backend.Places, rep *report.Report) *backend.Index {
 	var ports []*backend.ServicePort
-	for _, in := range backend.GatherPorts(objects, places) {
+	for _, in := range backend.GatherPorts(objects, nil, places) {
 		ports = append(ports, backend.BuildPort(in))
 	}
-	return backend.NewIndex(objects, ports, places, rep)
+	return backend.NewIndex(objects, ports, nil, places, rep)
 }
 
 // resolve follows a backendRef of an HTTPRoute in the namespace default.

@@ -43,6 +43,7 @@ type PortInputs struct {
 	service *resource.Object[corev1.Service]
 	index   int
 	slices  []*endpointSlice // the Service's, in order
+	left    []*SelectedPod   // pods that it no longer selects
 	places  *Places
 }
 
@@ -56,11 +57,11 @@ func newPortKey(service *resource.Object[corev1.Service], index int) PortKey {
 // Equal reports whether the same is made from other inputs.
 func (in PortInputs) Equal(other PortInputs) bool {
 	return in.service == other.service && in.index == other.index && slices.Equal(in.slices, other.slices) &&
-		in.places.Equal(other.places)
+		slices.Equal(in.left, other.left) && in.places.Equal(other.places)
 }
 
 // GatherPorts lists the TCP and UDP ports of all Services, each with what it is made from. Nil places refuse no endpoint.
-func GatherPorts(objects *resource.Objects, places *Places) []PortInputs {
+func GatherPorts(objects *resource.Objects, pods *Selection, places *Places) []PortInputs {
 	type owner struct{ namespace, service string }
 	behind := make(map[owner][]*endpointSlice, len(objects.Slices))
 	for _, s := range objects.Slices {
@@ -71,7 +72,7 @@ func GatherPorts(objects *resource.Objects, places *Places) []PortInputs {
 	for _, s := range objects.Services {
 		for i, p := range s.Value.Spec.Ports {
 			if p.Protocol == corev1.ProtocolTCP || p.Protocol == corev1.ProtocolUDP {
-				all = append(all, PortInputs{s, i, behind[owner{s.Namespace, s.Name}], places})
+				all = append(all, PortInputs{s, i, behind[owner{s.Namespace, s.Name}], pods.LeftBy(s.Key()), places})
 			}
 		}
 	}
@@ -120,6 +121,7 @@ func (p *ServicePort) collectEndpoints(port corev1.ServicePort) {
 				p.addSlice(found, where, s, port)
 			}
 		}
+		p.addLeft(found, where, discoveryv1.AddressType(family), port)
 		if len(found) > 0 {
 			p.Endpoints = sortEndpoints(found)
 			where.markFar(p.Endpoints, p.TrafficDistribution != "", p.inputs.places.zone())
@@ -152,8 +154,20 @@ func (p *ServicePort) addSlice(
 			p.refused = append(p.refused, refusedEndpoint{s, i, why})
 			continue
 		}
-		addEndpoint(found, markUnselected(endpoint, s))
+		addEndpoint(found, endpoint)
 		where.note(endpoint, &s.Value.Endpoints[i])
+	}
+}
+
+// addLeft adds the pods of a family that the Service no longer selects. Where they run nothing says.
+func (p *ServicePort) addLeft(
+	found map[endpointKey]ir.Endpoint, where whereabouts, family discoveryv1.AddressType, port corev1.ServicePort,
+) {
+	for _, pod := range p.inputs.left {
+		endpoint, has := pod.endpoint(port)
+		if has && pod.isOf(family) && p.inputs.places.refuse(pod.Namespace, endpoint.Address) == "" && addLeft(found, endpoint) {
+			where.note(endpoint, &discoveryv1.Endpoint{})
+		}
 	}
 }
 
@@ -228,12 +242,22 @@ type endpointKey struct {
 	address netip.AddrPort
 }
 
-// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere, and is unselected likewise.
+// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere.
 func addEndpoint(found map[endpointKey]ir.Endpoint, e ir.Endpoint) {
 	key := endpointKey{e.Host, e.Address}
-	if was, twice := found[key]; !twice || was.Unselected != 0 || was.Draining && e.Unselected == 0 {
+	if was, twice := found[key]; !twice || was.Draining {
 		found[key] = e
 	}
+}
+
+// addLeft adds a pod that is selected no longer, unless there is an endpoint at its address.
+func addLeft(found map[endpointKey]ir.Endpoint, e ir.Endpoint) (added bool) {
+	key := endpointKey{e.Host, e.Address}
+	if _, taken := found[key]; taken {
+		return false
+	}
+	found[key] = e
+	return true
 }
 
 // readConditions reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still serving

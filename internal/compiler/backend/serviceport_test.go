@@ -66,11 +66,12 @@ func TestPortInputs(t *testing.T) {
 	one := newPortInputs(t, "", "[]")
 	other := newPortInputs(t, "", "[]")
 	for name, in := range map[string]PortInputs{
-		"the Service":  {other.service, one.index, one.slices, nil},
-		"the port":     {one.service, one.index + 1, one.slices, nil},
-		"a slice":      {one.service, one.index, other.slices, nil},
-		"a slice more": {one.service, one.index, append(other.slices, one.slices...), nil},
-		"the places":   {one.service, one.index, one.slices, &Places{NoLoopback: true}},
+		"the Service":  {other.service, one.index, one.slices, nil, nil},
+		"the port":     {one.service, one.index + 1, one.slices, nil, nil},
+		"a slice":      {one.service, one.index, other.slices, nil, nil},
+		"a slice more": {one.service, one.index, append(other.slices, one.slices...), nil, nil},
+		"a pod":        {one.service, one.index, one.slices, []*SelectedPod{{}}, nil},
+		"the places":   {one.service, one.index, one.slices, nil, &Places{NoLoopback: true}},
 	} {
 		if in.Equal(one) || one.Equal(in) {
 			t.Errorf("%s is not compared", name)

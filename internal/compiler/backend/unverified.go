@@ -19,7 +19,7 @@ import (
 // them. A Service that is not in the input is taken to be there; endpoints are not looked at.
 // References to the kinds of its own lead where they say.
 func NewUnverified(objects *resource.Objects, own ...runtimeschema.GroupKind) *Index {
-	x := NewIndex(objects, nil, nil, &report.Report{})
+	x := NewIndex(objects, nil, nil, nil, &report.Report{})
 	x.unverified, x.platformKinds = true, own
 	return x
 }

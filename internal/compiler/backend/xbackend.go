@@ -32,15 +32,16 @@ type xbackends struct {
 	objects   map[string]*resource.Object[resource.XBackend]
 	selected  map[string][]*endpointSlice // by the selector of a Service
 	ownerless map[string][]*endpointSlice // of no Service, by their namespace
+	left      map[string][]*SelectedPod   // by the selector of a Service that no longer selects them
 }
 
-func indexXBackends(objects *resource.Objects) *xbackends {
+func indexXBackends(objects *resource.Objects, pods *Selection) *xbackends {
 	if len(objects.Backends) == 0 {
 		return &xbackends{}
 	}
 	x := &xbackends{
 		objects:  map[string]*resource.Object[resource.XBackend]{},
-		selected: map[string][]*endpointSlice{}, ownerless: map[string][]*endpointSlice{},
+		selected: map[string][]*endpointSlice{}, ownerless: map[string][]*endpointSlice{}, left: map[string][]*SelectedPod{},
 	}
 	for _, b := range objects.Backends {
 		x.objects[b.Key()] = b
@@ -57,6 +58,7 @@ func indexXBackends(objects *resource.Objects) *xbackends {
 		if len(s.Value.Spec.Selector) > 0 {
 			key := selectionKey(s.Namespace, s.Value.Spec.Selector)
 			x.selected[key] = append(x.selected[key], behind[s.Key()]...)
+			x.left[key] = append(x.left[key], pods.LeftBy(s.Key())...)
 		}
 	}
 	return x
@@ -132,7 +134,8 @@ func (x *Index) refuseHostname(b *resource.Object[resource.XBackend]) string {
 // selectedEndpoints gives the endpoints behind a selector, of the first family that has any.
 func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) (all []ir.Endpoint, unready []netip.AddrPort) {
 	labels := b.Value.Spec.EndpointSelector.MatchLabels
-	sources := slices.Clone(x.xbackends.selected[selectionKey(b.Namespace, labels)])
+	key := selectionKey(b.Namespace, labels)
+	sources := slices.Clone(x.xbackends.selected[key])
 	for _, s := range x.xbackends.ownerless[b.Namespace] {
 		if hasLabels(s.Labels, labels) {
 			sources = append(sources, s)
@@ -143,6 +146,12 @@ func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) (all []
 		for _, s := range sources {
 			if s.Value.AddressType == family {
 				unready = append(unready, x.addSelected(found, s, b.Value.Spec.Port.Number)...)
+			}
+		}
+		for _, pod := range x.xbackends.left[key] {
+			endpoint := pod.endpointAt(b.Value.Spec.Port.Number)
+			if pod.isOf(family) && x.places.refuse(pod.Namespace, endpoint.Address) == "" {
+				addLeft(found, endpoint)
 			}
 		}
 		if len(found) > 0 {
@@ -165,7 +174,7 @@ func (x *Index) addSelected(found map[endpointKey]ir.Endpoint, s *endpointSlice,
 			refusedEndpoint{s, i, why}.report(x.rep)
 			continue
 		}
-		addEndpoint(found, markUnselected(endpoint, s))
+		addEndpoint(found, endpoint)
 	}
 	return unready
 }

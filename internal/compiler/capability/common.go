@@ -83,11 +83,11 @@ var common = Declaration{
 	"SessionPersistencePolicy renewAfterPercent":        yes,
 	"SessionPersistencePolicy drainTimeout": {
 		No,
-		"EndpointSlices don't say since when a host terminates: sessions stay as long as it serves; `--watch` on a plain Envoy remembers it",
+		"EndpointSlices don't say since when a host terminates: sessions stay as long as it serves; `limpet run` and `limpet serve` remember it",
 	},
 	"SessionPersistencePolicy keepUnselected": {
 		No,
-		"nothing tells that a pod runs which its Service no longer selects; `--watch` and `limpet serve` do, where the input has Pods",
+		"nothing tells that a pod runs which its Service no longer selects; `limpet run` and `limpet serve` do, where the input has Pods",
 	},
 	"SessionPersistencePolicy identity": {
 		No, "its control plane makes the endpoints, and nobody tells the filter whose their addresses are: sessions are with the address",

@@ -87,10 +87,19 @@ func (s *State) newFrame(m Moment) *frame {
 	f.report.Add(&p.ofGateways)
 	f.report.Add(p.report)
 	f.listeners = config.Listeners
-	for _, g := range p.gateways {
-		f.gateways = append(f.gateways, g.Gateway.Key())
-	}
+	f.gateways = s.listServed(p)
 	return f
+}
+
+// listServed lists whose proxies are served: each Gateway's in order, or those of all, which have the empty key.
+func (s *State) listServed(p *groupPart) (keys []string) {
+	if !s.settings.Apart {
+		return []string{""}
+	}
+	for _, g := range p.gateways {
+		keys = append(keys, g.Gateway.Key())
+	}
+	return keys
 }
 
 // findService gives a Service that was admitted; nil for none.

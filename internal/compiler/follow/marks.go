@@ -46,7 +46,7 @@ func (s *State) markNamespace(name string) { s.mark(s.objects.touching[name]) }
 
 // markGateway marks the routes that a Gateway's listeners may take: all of them where Gateways share ports.
 func (s *State) markGateway(key string) {
-	if !s.settings.Envoy.Server {
+	if !s.settings.Apart {
 		s.marks.all = true
 		return
 	}
@@ -126,6 +126,9 @@ func (s *State) markInward(was, now *backend.Places) {
 		for of := range because {
 			s.markReaders(key, of.Namespace)
 		}
+	}
+	for _, service := range (*backend.Selection)(nil).ListMoved(s.selected.now) { // all that have left some
+		s.markReaders(service, namespaceOf(service))
 	}
 	for _, b := range s.objects.context.Backends {
 		s.markNamespace(b.Namespace)

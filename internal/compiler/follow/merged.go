@@ -16,13 +16,12 @@ import (
 
 // merged is what the frame and all groups come to.
 type merged struct {
-	assembly      envoy.Assembly
-	endpointFiles int
-	listeners     []ir.Listener
-	sites         map[string]*siteHosts
-	clusters      map[string]*sharedCluster
-	clusterNames  []string // in order
-	// gateways are what a server gives to their proxies, by their keys, which gatewayKeys has in order.
+	assembly  envoy.Assembly
+	listeners []ir.Listener
+	sites     map[string]*siteHosts
+	clusters  map[string]*sharedCluster
+	// gateways are what a server gives to their proxies, by their keys, which gatewayKeys has in order. The proxies of all Gateways
+	// together have the empty key.
 	gateways    map[string]*servedGateway
 	gatewayKeys []string
 	policies    map[string]*policyconfig.Policy
@@ -32,8 +31,7 @@ type merged struct {
 	podList     []ir.PodAt // in order; nil when it has to be made anew
 	unsettled   int        // parts
 	touched     touchedParts
-	// last is the configuration that was put together last, and stale what of it has changed since.
-	last  *envoy.Discovery
+	// stale is what has changed since the configuration was put together last.
 	stale stale
 	// longestUnused is the longest time for which a session of the policies goes on without a request.
 	longestUnused time.Duration
@@ -53,8 +51,8 @@ func newTouched() touchedParts {
 
 // stale is what has to be put together anew.
 type stale struct {
-	listeners, clusters, policies bool
-	sites                         map[string]bool
+	listeners, policies bool
+	sites               map[string]bool
 	// settings and endpoints are the clusters of which these have changed, and inline says that one of them has or had its
 	// endpoints inside.
 	settings, endpoints []string
@@ -70,11 +68,7 @@ type keyedSite struct {
 // listSites gives a listener's sites, in order.
 func (m *merged) listSites(l ir.Listener) (all []keyedSite) {
 	for _, s := range envoy.ListSites(l) {
-		key := s.Name
-		if m.assembly.Server {
-			key = l.Gateway + "/" + key
-		}
-		all = append(all, keyedSite{s, key})
+		all = append(all, keyedSite{s, l.Gateway + "/" + s.Name})
 	}
 	return all
 }
@@ -82,8 +76,7 @@ func (m *merged) listSites(l ir.Listener) (all []keyedSite) {
 // siteHosts are the virtual hosts of a site.
 type siteHosts struct {
 	of string // the key of its Gateway; empty where Gateways share listeners
-	// gateway is what that one serves, clusters are those that its routes lead to, and routes is how these were packed last; all
-	// for a server alone.
+	// gateway is what that one serves, clusters are those that its routes lead to, and routes is how these were packed last.
 	gateway  *servedGateway
 	clusters usage
 	routes   envoy.Packed
@@ -106,9 +99,9 @@ type sharedCluster struct {
 	text   *envoy.Cluster // nil until it is written
 }
 
-func newMerged(a envoy.Assembly, endpointFiles int) *merged {
+func newMerged(a envoy.Assembly) *merged {
 	return &merged{
-		assembly: a, endpointFiles: endpointFiles, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
+		assembly: a, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
 		policies: map[string]*policyconfig.Policy{}, draining: map[ir.HostKey]int{}, untils: map[time.Time]int{},
 		pods: map[ir.PodAt]int{}, gateways: map[string]*servedGateway{},
 		touched: newTouched(), stale: stale{sites: map[string]bool{}},
@@ -149,10 +142,7 @@ func (m *merged) setSites(listeners []ir.Listener, of func(gateway string) bool)
 func (m *merged) addSite(l ir.Listener, s keyedSite) {
 	site := &siteHosts{
 		of: l.Gateway, shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
-		counted: map[string]*envoy.HostText{},
-	}
-	if m.assembly.Server {
-		site.gateway, site.clusters = m.findGateway(l.Gateway), newUsage()
+		counted: map[string]*envoy.HostText{}, gateway: m.findGateway(l.Gateway), clusters: newUsage(),
 	}
 	m.sites[s.key], m.stale.sites[s.key] = site, true
 	among, after := listShellHosts(l, s.Site)
@@ -219,10 +209,8 @@ func (s *siteHosts) recount(domain string) {
 func (s *siteHosts) count(h *envoy.HostText, by int) {
 	s.tally.Sessions += by * h.Sessions
 	s.tally.Routes += by * h.Routes
-	if s.gateway != nil {
-		s.clusters.count(h.Clusters, by)
-		s.gateway.clusters.count(h.Clusters, by)
-	}
+	s.clusters.count(h.Clusters, by)
+	s.gateway.clusters.count(h.Clusters, by)
 }
 
 // settleForms gives the hosts of a site the form of which most of its routes are, once all are written.
@@ -305,10 +293,10 @@ func (m *merged) removeStreams(f *frame) {
 	m.countStreams(f.listeners, -1)
 }
 
-// countStreams counts the clusters that listeners lead connections to, for a server.
+// countStreams counts the clusters that listeners lead connections to.
 func (m *merged) countStreams(listeners []ir.Listener, by int) {
 	for _, l := range listeners {
-		if clusters := listStreamClusters(l); m.assembly.Server && len(clusters) > 0 {
+		if clusters := listStreamClusters(l); len(clusters) > 0 {
 			m.findGateway(l.Gateway).clusters.count(clusters, by)
 		}
 	}
@@ -417,7 +405,6 @@ func (m *merged) settle() error {
 			delete(m.clusters, name)
 		}
 	}
-	m.clusterNames = mendOrder(m.clusterNames, names, func(n string) bool { return m.clusters[n] != nil }, cmp.Compare[string])
 	err := cmp.Or(m.writeShell(), m.writeClusters(names))
 	m.settleForms(bySite)
 	return err
@@ -440,16 +427,8 @@ func (m *merged) writeShell() error {
 	return nil
 }
 
-// writeClusters writes those of some names that are not written, or all of them when endpoints change their place.
+// writeClusters writes those of some names that are not written.
 func (m *merged) writeClusters(names []string) error {
-	if inline := len(m.clusters) > m.endpointFiles && !m.assembly.Server; inline != m.assembly.Inline {
-		m.assembly.Inline = inline
-		for name, c := range m.clusters {
-			m.touchCluster(name)
-			c.text = nil
-		}
-		names = m.clusterNames
-	}
 	var missing []*sharedCluster
 	var configs []ir.Cluster
 	for _, name := range names {
@@ -457,47 +436,18 @@ func (m *merged) writeClusters(names []string) error {
 			missing, configs = append(missing, c), append(configs, c.config)
 		}
 	}
-	texts, err := envoy.Renderer{}.RenderClusters(m.assembly, configs)
+	texts, err := envoy.Renderer{}.RenderClusters(configs)
 	for i := range texts {
 		missing[i].text = &texts[i]
 	}
 	return err
 }
 
-// Change is a part of the configuration that is not as it was.
-type Change struct {
-	Kind Kind
-	// Site is that of a virtual host, and Name is the part's.
-	Site, Name string
-	// Content is what the part is now, the bytes of Envoy's message; nil if it is gone, and for listeners and policies.
-	Content []byte
-}
-
-// Kind is a sort of part.
-type Kind string
-
-// The sorts of parts.
-const (
-	Listeners   Kind = "listeners"
-	VirtualHost Kind = "virtual host"
-	Cluster     Kind = "cluster"
-	Endpoints   Kind = "endpoints"
-	// Policy is a session policy.
-	Policy Kind = "session policy"
-)
-
-// takeChanges lists what has changed since the last time, in order.
-func (m *merged) takeChanges() []Change {
-	var all []Change
-	if m.touched.listeners {
-		m.stale.listeners = true
-		all = append(all, Change{Kind: Listeners})
-	}
+// noteStale notes what has changed since the last time.
+func (m *merged) noteStale() {
+	m.stale.listeners = m.stale.listeners || m.touched.listeners
 	for name, was := range m.touched.policies {
-		if now := m.policies[name]; !reflect.DeepEqual(was, now) {
-			m.stale.policies = true
-			all = append(all, Change{Kind: Policy, Name: name})
-		}
+		m.stale.policies = m.stale.policies || !reflect.DeepEqual(was, m.policies[name])
 	}
 	for key, was := range m.touched.hosts {
 		var now []byte
@@ -506,47 +456,25 @@ func (m *merged) takeChanges() []Change {
 		}
 		if !bytes.Equal(was, now) {
 			m.stale.sites[key.site] = true
-			all = append(all, Change{Kind: VirtualHost, Site: key.site, Name: key.domain, Content: now})
 		}
 	}
 	for name, was := range m.touched.clusters {
-		changes := m.compareCluster(name, was)
-		m.stale.noteClusters(changes)
-		m.stale.inline = m.stale.inline || was != nil && was.Inline || m.clusters[name] != nil && m.clusters[name].text.Inline
-		all = append(all, changes...)
+		now := &envoy.Cluster{}
+		if c := m.clusters[name]; c != nil {
+			now = c.text
+		}
+		m.stale.noteCluster(name, cmp.Or(was, &envoy.Cluster{}), now)
 	}
 	m.touched = newTouched()
-	slices.SortFunc(all, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Site, b.Site), cmp.Compare(a.Name, b.Name))
-	})
-	return all
 }
 
-func (s *stale) noteClusters(changes []Change) {
-	s.clusters = s.clusters || len(changes) > 0
-	for _, c := range changes {
-		if c.Kind == Endpoints {
-			s.endpoints = append(s.endpoints, c.Name)
-		} else {
-			s.settings = append(s.settings, c.Name)
-		}
-	}
-}
-
-// compareCluster lists what has changed of a cluster: its settings, its endpoints or both.
-func (m *merged) compareCluster(name string, was *envoy.Cluster) (changes []Change) {
-	now := &envoy.Cluster{}
-	if c := m.clusters[name]; c != nil {
-		now = c.text
-	}
-	if was == nil {
-		was = &envoy.Cluster{}
-	}
+// noteCluster notes what has changed of a cluster: its settings, its endpoints or both.
+func (s *stale) noteCluster(name string, was, now *envoy.Cluster) {
 	if !bytes.Equal(was.Settings, now.Settings) {
-		changes = append(changes, Change{Kind: Cluster, Name: name, Content: now.Settings})
+		s.settings = append(s.settings, name)
 	}
 	if !was.PackEndpoints().Equal(now.PackEndpoints()) {
-		changes = append(changes, Change{Kind: Endpoints, Name: name, Content: now.Endpoints})
+		s.endpoints = append(s.endpoints, name)
 	}
-	return changes
+	s.inline = s.inline || was.Inline || now.Inline
 }

@@ -77,7 +77,11 @@ func (k readerKey) namespace() string {
 	if k.xbackends != "" {
 		return k.xbackends
 	}
-	namespace, _, _ := strings.Cut(k.service, "/")
+	return namespaceOf(k.service)
+}
+
+func namespaceOf(key string) string {
+	namespace, _, _ := strings.Cut(key, "/")
 	return namespace
 }
 
@@ -101,6 +105,7 @@ func (s *State) take(gone, came *resource.Objects) {
 	for i, some := range []*resource.Objects{gone, came} {
 		present := i == 1
 		s.takeTargets(some, present)
+		s.selected.take(some, present)
 		for _, r := range slices.Concat(some.Routes, some.HostRoutes) {
 			s.objects.countVerifying(r.Namespace, r.Verifies(), present)
 			s.takeRoute(r, present)

@@ -82,7 +82,8 @@ func (s *State) analyze(
 	if framed {
 		f.places, f.claims = s.newPlaces(input, t.Claims()), t.Claims()
 	}
-	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, f.places), backend.BuildPort), f.places, p.report)
+	pods := s.selected.now
+	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, pods, f.places), backend.BuildPort), pods, f.places, p.report)
 	backends.Secure(f.backendTLS.Has)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names
@@ -119,7 +120,7 @@ func (s *State) newPlaces(input *resource.Objects, claims gateway.Claims) *backe
 // newInput is the input of a topology.
 func (s *State) newInput(objects *resource.Objects) gateway.Input {
 	in := gateway.NewInput(objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass)
-	if s.settings.Envoy.Server {
+	if s.settings.Apart {
 		in = in.Apart()
 	}
 	return in

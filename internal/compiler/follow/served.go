@@ -16,6 +16,7 @@ import (
 // servedGateway is what a server gives to the proxies of a Gateway.
 type servedGateway struct {
 	listeners []ir.Listener // of last
+	story     envoy.Story   // of last
 	clusters  usage
 	last      *envoy.Served
 }
@@ -67,12 +68,15 @@ func (u *usage) settle() (changed bool) {
 }
 
 // Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same value.
-func (s *State) Served(keys policyconfig.Keys) ([]*envoy.Served, error) { return s.merged.serve(keys) }
+// Story says what the proxies of a Gateway tell of its requests.
+func (s *State) Served(keys policyconfig.Keys, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
+	return s.merged.serve(keys, story)
+}
 
 // LongestUnused is the longest time for which a session of what is served goes on without a request.
 func (s *State) LongestUnused() time.Duration { return s.merged.longestUnused }
 
-func (m *merged) serve(keys policyconfig.Keys) ([]*envoy.Served, error) {
+func (m *merged) serve(keys policyconfig.Keys, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
 	if err := m.setKeys(keys); err != nil {
 		return nil, err
 	}
@@ -83,7 +87,7 @@ func (m *merged) serve(keys policyconfig.Keys) ([]*envoy.Served, error) {
 	all := make([]*envoy.Served, len(m.gatewayKeys))
 	for i, key := range m.gatewayKeys {
 		g := m.findGateway(key)
-		if err := m.serveGateway(key, g, listeners[key]); err != nil {
+		if err := m.serveGateway(key, g, listeners[key], story(key)); err != nil {
 			return nil, err
 		}
 		all[i] = g.last
@@ -109,16 +113,16 @@ func (m *merged) setKeys(keys policyconfig.Keys) error {
 }
 
 // serveGateway puts what has changed of a Gateway together.
-func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Listener) error {
+func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Listener, story envoy.Story) error {
 	was := g.last
 	if was == nil {
 		was = &envoy.Served{}
 	}
 	next := *was
-	isOther := g.last == nil || m.stale.listeners && !reflect.DeepEqual(g.listeners, listeners) ||
+	isOther := g.last == nil || m.stale.listeners && !reflect.DeepEqual(g.listeners, listeners) || !g.story.Equal(story) ||
 		string(was.PluginJSON) != string(m.assembly.Settings.PluginJSON)
 	if isOther {
-		framed, err := m.assembly.ServeFrame(key, listeners)
+		framed, err := m.assembly.ServeFrame(key, listeners, story)
 		if err != nil {
 			return err
 		}
@@ -136,7 +140,7 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 	if !m.patchClusters(g, &next) && sameRoutes && !isOther {
 		return nil
 	}
-	g.last, g.listeners = &next, listeners
+	g.last, g.listeners, g.story = &next, listeners, story
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -37,6 +38,8 @@ type Settings struct {
 	Policy    policy.Options
 	// Bind is where Gateways listen that say nothing of it.
 	Bind netip.Addr
+	// Apart says that each Gateway has proxies of its own; else one has all of them.
+	Apart bool
 	// AssumeClass takes a GatewayClass that is not in the input for limpet's.
 	AssumeClass bool
 	// Controller is the controllerName of limpet's GatewayClasses; empty for the usual one.
@@ -54,9 +57,8 @@ type Settings struct {
 	Remote bool
 	// Machine are the addresses of the machine that Envoy runs on, where they are known.
 	Machine []netip.Addr
-	// Envoy has everything but the plugin's configuration, and EndpointFiles is as in [envoy.Renderer.Discover].
-	Envoy         envoy.Assembly
-	EndpointFiles int
+	// Envoy has everything but the plugin's configuration.
+	Envoy envoy.Assembly
 }
 
 // Moment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files, and where
@@ -66,6 +68,7 @@ type Moment struct {
 	Since     map[ir.HostKey]time.Time
 	Owners    lower.Owners
 	Moved     []ir.HostKey // addresses of which Owners says something else than before
+	Selection *backend.Selection
 	Files     func() []string
 	Listening gateway.Listening
 }
@@ -79,6 +82,7 @@ type State struct {
 	frame    *frame
 	groups   groups
 	attached map[*sessionPolicy]*report.Report // what there is to say of the attachment of each policy
+	selected selected
 	merged   *merged
 	said     said
 	room     *room
@@ -96,8 +100,8 @@ type State struct {
 func New(s Settings) *State {
 	return &State{
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
-		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy, s.EndpointFiles), said: newSaid(),
-		room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
+		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy), said: newSaid(),
+		selected: newSelected(), room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
 }
 
@@ -138,6 +142,7 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 		s.restart()
 	}
 	s.settleOrder(m)
+	s.updateSelection(m)
 	s.updateFrame(m)
 	s.updateAttached()
 	if err := s.updateGroups(m); err != nil {
@@ -217,6 +222,7 @@ func (s *State) ReportSteps(rep *report.Report) {
 		return
 	}
 	rep.Add(&s.frame.report)
+	rep.Add(&s.selected.report)
 	for _, r := range s.attached {
 		rep.Add(r)
 	}
@@ -227,6 +233,9 @@ func (s *State) ReportSteps(rep *report.Report) {
 		rep.Add(g.part.report)
 	}
 }
+
+// Selection is which pods Services select and have left, for the next [Moment].
+func (s *State) Selection() *backend.Selection { return s.selected.now }
 
 // ServesNothing reports whether a proxy would listen nowhere.
 func (s *State) ServesNothing() bool { return len(s.frame.listeners) == 0 }

@@ -104,10 +104,10 @@ func lowerDocuments(t *testing.T, draining *Draining, documents ...string) (*ir.
 	s := admit(t, resource.Options{}, append([]string{gatewayDocuments}, documents...)...)
 	s.ports = gateway.Build(gateway.NewInput(s.objects, netip.MustParseAddr("0.0.0.0"))).Ports
 	var ports []*backend.ServicePort
-	for _, in := range backend.GatherPorts(s.objects, nil) {
+	for _, in := range backend.GatherPorts(s.objects, nil, nil) {
 		ports = append(ports, backend.BuildPort(in))
 	}
-	s.backends = backend.NewIndex(s.objects, ports, nil, s.rep)
+	s.backends = backend.NewIndex(s.objects, ports, nil, nil, s.rep)
 	s.decisions = policy.Cache{}.Decide(s.objects, s.ports, s.backends, policy.Options{KnowsTermination: draining != nil}, s.rep)
 	config, traffic := Lower(s.ports, Input{
 		Backends: s.backends, LoadBalancing: loadbalancing.New(s.objects, s.rep), RetryBudgets: retrybudget.New(s.objects, s.rep),

@@ -53,7 +53,7 @@ func (l *lowerer) tellOwners(
 		return policies
 	}
 	if l.Owners == nil {
-		l.adviseOwners(route, path, choices, "who had an address before is known to who follows endpoints: --watch or limpet serve")
+		l.adviseOwners(route, path, choices, "who had an address before is known to who follows endpoints: limpet run or limpet serve")
 	}
 	owners := l.listOwners(identity, choices)
 	if len(owners) > policyconfig.MaxOwners {

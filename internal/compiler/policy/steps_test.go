@@ -43,11 +43,11 @@ func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 		t.Fatal(err, admission.Errors(false))
 	}
 	var ports []*backend.ServicePort
-	for _, in := range backend.GatherPorts(objects, nil) {
+	for _, in := range backend.GatherPorts(objects, nil, nil) {
 		ports = append(ports, backend.BuildPort(in))
 	}
 	topology := gateway.Build(gateway.NewInput(objects, netip.IPv4Unspecified()))
-	backends := backend.NewIndex(objects, ports, nil, admission)
+	backends := backend.NewIndex(objects, ports, nil, nil, admission)
 	none := Cache{}
 	targets := none.findTargets(objects)
 	s.attached = attachPolicies(objects, targets, none.validatePolicies(objects), o, s.report)

@@ -77,6 +77,7 @@ type Objects struct {
 	Routes   []*Object[gatewayv1.HTTPRoute]
 	Services []*Object[corev1.Service]
 	Slices   []*Object[discoveryv1.EndpointSlice]
+	Pods     []*Object[Pod]
 	Secrets  []*Object[Secret]
 	Grants   []*Object[gatewayv1.ReferenceGrant]
 

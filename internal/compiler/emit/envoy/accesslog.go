@@ -32,11 +32,8 @@ func (e *emitter) filterState(name string) string {
 	return filtermodule.FilterState(name, e.settings.Native)
 }
 
-// newAccessLogs writes a line of JSON for each request on standard output, where that is asked for.
-func (e *emitter) newAccessLogs() []*accesslogv3.AccessLog {
-	if !e.settings.Plugin.AccessLogFields {
-		return nil
-	}
+// newSessionLog is a log with what limpet has to say of sessions.
+func (e *emitter) newSessionLog() []*accesslogv3.AccessLog {
 	fields := map[string]any{}
 	for name, state := range sessionFields {
 		fields[name] = e.filterState(state)
@@ -47,10 +44,7 @@ func (e *emitter) newAccessLogs() []*accesslogv3.AccessLog {
 	return e.newLog(fields)
 }
 
-// newRequestLog is such a log without what limpet has to say of sessions.
-func (e *emitter) newRequestLog() []*accesslogv3.AccessLog { return e.newLog(map[string]any{}) }
-
-// newLog has further fields in addition to a request's.
+// newLog writes a line of JSON for each request on standard output, with further fields in addition to a request's.
 func (e *emitter) newLog(fields map[string]any) []*accesslogv3.AccessLog {
 	for name, value := range requestFields {
 		fields[name] = value

@@ -56,11 +56,11 @@ func (e *emitter) newCluster(c *ir.Cluster) *clusterv3.Cluster {
 		e.resolveNames(out)
 	}
 	switch {
-	case !e.files.discovered:
+	case !e.served:
 		out.LoadAssignment = newAssignment(c.Settled())
-	case !e.files.inline && !c.IsNamed():
+	case !c.IsNamed():
 		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
-		out.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: e.files.newSource(EndpointsFile(c.Name))}
+		out.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: newServerSource()}
 	}
 	e.secure(out, c)
 	if c.HTTP2 {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -21,7 +20,7 @@ type Cluster struct {
 	// Moved are hosts among Endpoints that were another pod's, in order: the address, a space and the pod's uid. Proxies that may not know
 	// of them get the endpoints without.
 	Moved []string
-	// Inline says that the endpoints are a part of the cluster, else they have a file of their own.
+	// Inline says that the endpoints are a part of the cluster, for they have names.
 	Inline bool
 }
 
@@ -29,12 +28,12 @@ type Cluster struct {
 func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
 	d := Cluster{
 		Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)),
-		Inline: e.files.inline || c.IsNamed(), // discovered endpoints have addresses
+		Inline: c.IsNamed(), // discovered endpoints have addresses
 	}
-	if e.files.served && !d.Inline {
-		d.Endpoints, d.Moved = e.marshalBinary(newAssignment(c)), listMoved(c)
-	} else {
+	if d.Inline {
 		d.Endpoints = e.marshalBinary(newAssignment(c.Settled()))
+	} else {
+		d.Endpoints, d.Moved = e.marshalBinary(newAssignment(c)), listMoved(c)
 	}
 	return d
 }
@@ -69,38 +68,4 @@ func LeaveOut(endpoints []byte, moved []string) ([]byte, error) {
 		})
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(assignment)
-}
-
-// loadAssignment is the number of Cluster's field.
-const loadAssignment = 33
-
-// Resource is the cluster as Envoy discovers it.
-func (c Cluster) Resource() Resource {
-	if !c.Inline {
-		return Resource{c.Name, clusterType, c.Settings}
-	}
-	whole := append(make([]byte, 0, len(c.Settings)+len(c.Endpoints)+8), c.Settings...)
-	whole = protowire.AppendTag(whole, loadAssignment, protowire.BytesType)
-	return Resource{c.Name, clusterType, protowire.AppendBytes(whole, c.Endpoints)}
-}
-
-// Assignment is the resource with the endpoints, for their file.
-func (c Cluster) Assignment() Resource { return Resource{c.Name, assignmentType, c.Endpoints} }
-
-// SplitCluster is the reverse of Cluster.Resource. A cluster that is not inline has its endpoints in another resource. What is no
-// cluster of ours stays as it is.
-func SplitCluster(r Resource) Cluster {
-	for at := 0; at < len(r.Content); {
-		number, kind, tag := protowire.ConsumeTag(r.Content[at:])
-		value := protowire.ConsumeFieldValue(number, kind, r.Content[at+max(tag, 0):])
-		if tag < 0 || value < 0 {
-			break
-		}
-		if number == loadAssignment {
-			endpoints, _ := protowire.ConsumeBytes(r.Content[at+tag:])
-			return Cluster{Name: r.Name, Settings: r.Content[:at], Endpoints: endpoints, Inline: true}
-		}
-		at += tag + value
-	}
-	return Cluster{Name: r.Name, Settings: r.Content}
 }

@@ -3,8 +3,8 @@
 // could serve the same ones. What each setting is for was tried on a running Envoy; its comment says what happens
 // without it.
 //
-// A [Renderer] gives one file ([Renderer.Emit], envoy.go) or, for a configuration that changes while Envoy runs, several
-// ([Renderer.Discover], discovery.go; their names and places are in files.go). Each message is made in the file of its
+// A [Renderer] gives one file ([Renderer.Emit], envoy.go) or, for a configuration that changes while Envoy runs, what a server
+// sends ([Renderer.Serve], served.go) to an Envoy that starts from [ServerBootstrap]. Each message is made in the file of its
 // name: listener.go, tls.go, filters.go, route.go, retry.go, loadbalancing.go, cluster.go. How messages become text, and
 // why the long lists among them are written one item at a time, is in render.go.
 package envoy
@@ -44,7 +44,7 @@ type Settings struct {
 	PluginJSON []byte
 }
 
-// identity is Envoy's node id and cluster; discovery from files refuses to start without them.
+// identity is the node id and cluster of an Envoy that has no others; discovery refuses to start without them.
 const identity = "limpet"
 
 // maxConnections is the limit on clients' connections that Envoy's guide for edge proxies asks for.
@@ -66,7 +66,11 @@ func (r Renderer) Emit(config *ir.Config, settings Settings) ([]byte, error) {
 // emitter makes messages, and collects the first error of the many small ones that are packed on the way.
 type emitter struct {
 	settings Settings
-	files    fileLayout
+	// served says that the parts of it are discovered from a server; else all of it is a bootstrap.
+	served bool
+	// story is that of the Gateway with that key.
+	story   Story
+	gateway string
 	// cors says that some route has a say on CORS.
 	cors bool
 	// auth says that some route asks an authorization service.

@@ -35,18 +35,18 @@ const (
 // answer themselves has no session. CORS goes first, for browsers send no credentials with what it answers.
 func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
-	sessions, pinned := e.files.discovered || len(e.settings.Plugin.Policies) > 0, !e.settings.Native
+	sessions, pinned := e.served || len(e.settings.Plugin.Policies) > 0, !e.settings.Native
 	if sessions && pinned {
 		chain = append(chain, e.newFence())
 	}
-	if e.files.discovered || e.cors {
+	if e.served || e.cors {
 		chain = append(chain, e.newCORS())
 	}
-	if e.files.discovered || e.auth {
+	if e.served || e.auth {
 		chain = append(chain, e.newAuthFilters()...)
 	}
 	switch {
-	case e.files.discovered:
+	case e.served:
 		chain = append(chain, e.newDiscoveredLimpet())
 	case sessions:
 		chain = append(chain, e.newLimpet())
@@ -54,7 +54,7 @@ func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
 	if sessions && pinned {
 		chain = append(chain, e.newStatefulSession())
 	}
-	if pinned && (e.files.discovered || e.within) {
+	if pinned && (e.served || e.within) {
 		chain = append(chain, e.newWithinFilter())
 	}
 	return append(chain, e.newRouter())
@@ -104,7 +104,7 @@ func (e *emitter) newConfigured(config []byte, text string) proto.Message {
 	return e.newWasm(config, text)
 }
 
-// newDiscoveredLimpet is the filter with its configuration in a file. It keeps a listener from serving until that is there.
+// newDiscoveredLimpet is the filter with its configuration apart. It keeps a listener from serving until that is there.
 func (e *emitter) newDiscoveredLimpet() *hcmv3.HttpFilter {
 	name, typeURL := FilterName(e.settings.Native), wasmType
 	if e.settings.Native {
@@ -114,7 +114,7 @@ func (e *emitter) newDiscoveredLimpet() *hcmv3.HttpFilter {
 		Name:     name,
 		Disabled: true,
 		ConfigType: &hcmv3.HttpFilter_ConfigDiscovery{ConfigDiscovery: &corev3.ExtensionConfigSource{
-			ConfigSource: e.files.newSource(ExtensionFile(name)),
+			ConfigSource: newServerSource(),
 			TypeUrls:     []string{typeURL},
 		}},
 	}
@@ -147,7 +147,7 @@ func (e *emitter) newWasm(config []byte, text string) *httpwasmv3.Wasm {
 // configuration leaves in a VM it frees hardly any. All have one id, for what VMs share goes by that: the names of
 // counters, which go on so.
 func (e *emitter) newVMConfiguration(config []byte) *anypb.Any {
-	if !e.files.discovered {
+	if !e.served {
 		return nil
 	}
 	sum := sha256.Sum256(config)

@@ -144,10 +144,11 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 		UpgradeConfigs: newWebsocketUpgrades(),
 		HttpFilters:    e.newHTTPFilters(),
 		AccessLog:      e.newAccessLogs(),
+		Tracing:        e.newTracing(),
 	}
-	if e.files.discovered {
+	if e.served {
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
-			RouteConfigName: e.settings.tableName(s.name), ConfigSource: e.files.newSource(RoutesFile(e.settings.tableName(s.name))),
+			RouteConfigName: e.settings.tableName(s.name), ConfigSource: newServerSource(),
 		}}
 	} else {
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{

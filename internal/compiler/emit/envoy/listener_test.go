@@ -183,7 +183,7 @@ func TestConfigurationsThatEnvoyWouldRefuse(t *testing.T) {
 			if text, err := emit(config, newSettings()); err == nil || !strings.Contains(err.Error(), "the Envoy configuration is not valid") {
 				t.Errorf("got %v and\n%s", err, text)
 			}
-			if d, err := discover(config, newSettings(), "x", 10); err == nil || d != nil {
+			if d, err := serve(config, newSettings()); err == nil || d != nil {
 				t.Errorf("in pieces: got %v", err)
 			}
 		})

@@ -19,14 +19,6 @@ func FilterName(native bool) string {
 	return wasmFilter
 }
 
-// ExtensionFile is the file of a filter's resource.
-func ExtensionFile(filter string) string {
-	if filter == nativeFilter {
-		return "ecds-native" + FileSuffix
-	}
-	return "ecds" + FileSuffix
-}
-
 // tableName is the name of a site's route configuration.
 func (s *Settings) tableName(siteName string) string {
 	if s.Native {

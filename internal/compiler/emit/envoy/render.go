@@ -81,7 +81,7 @@ type itemForm struct {
 	native    bool
 	// sessions says that the route configuration turns the session filters on for routes that say nothing else.
 	sessions bool
-	files    fileLayout
+	served   bool
 	binary   bool // or else in YAML
 	indent   int  // of the dash, in YAML
 }
@@ -96,7 +96,7 @@ func (in *itemInputs[T]) Equal(other *itemInputs[T]) bool {
 
 // newEmitter makes the messages of an item. It knows nothing but what the item's text may depend on.
 func (f *itemForm) newEmitter() *emitter {
-	e := &emitter{files: f.files, sessions: f.sessions}
+	e := &emitter{served: f.served, sessions: f.sessions}
 	e.settings.Plugin.PinHeader, e.settings.Native = f.pinHeader, f.native
 	return e
 }
@@ -166,8 +166,8 @@ func (r Renderer) renderClusters(clusters []ir.Cluster, form itemForm) ([][]byte
 }
 
 // renderDiscovered gives clusters with their endpoints apart.
-func (r Renderer) renderDiscovered(clusters []ir.Cluster, files fileLayout) ([]Cluster, error) {
-	form := itemForm{binary: true, files: files}
+func (r Renderer) renderDiscovered(clusters []ir.Cluster) ([]Cluster, error) {
+	form := itemForm{binary: true, served: true}
 	return renderItems(r.discovered, form, clusters, func(c *ir.Cluster) itemKey { return itemKey{name: c.Name} },
 		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster { return e.newDiscoveredCluster(c) })
 }

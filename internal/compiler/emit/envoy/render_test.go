@@ -14,10 +14,8 @@ import (
 
 // world is a configuration and how it is written.
 type world struct {
-	config        ir.Config
-	settings      Settings
-	folder        string
-	endpointFiles int
+	config   ir.Config
+	settings Settings
 }
 
 // newWorld has two virtual hosts on one port, one of them with sessions, a site with TLS, and two clusters.
@@ -30,7 +28,7 @@ func newWorld() *world {
 		return ir.Cluster{Name: name, Localities: []ir.Locality{{Name: name, Endpoints: endpoints}}}
 	}
 	any4 := netip.MustParseAddr("0.0.0.0")
-	w := &world{folder: "discovery", endpointFiles: 9}
+	w := &world{}
 	w.settings = Settings{ModulePath: "w", Plugin: policyconfig.DefaultConfig(), PluginJSON: []byte(`{"a": "<b>"}`)}
 	w.settings.Plugin.Policies = []policyconfig.Policy{{Name: "p"}}
 	w.config.Listeners = []ir.Listener{
@@ -61,8 +59,6 @@ func TestRenderer(t *testing.T) {
 		{"the pin header", func(w *world) { w.settings.Plugin.PinHeader = "x-other" }},
 		{"the plugin's configuration", func(w *world) { w.settings.PluginJSON = []byte("{}") }},
 		{"a long configuration, which is written once", func(w *world) { w.settings.PluginJSON = []byte(strings.Repeat("a ", 5000) + "b") }},
-		{"the folder", func(w *world) { w.folder = "elsewhere" }},
-		{"a file for each cluster's endpoints", func(w *world) { w.endpointFiles = 0 }},
 	}
 	r := NewRenderer()
 	base := writeWorld(t, r, newWorld())
@@ -86,7 +82,7 @@ func TestRenderer(t *testing.T) {
 // written is all that is written of a world.
 type written struct {
 	bootstrap []byte
-	discovery *Discovery
+	served    []*Served
 }
 
 func writeWorld(t *testing.T, r Renderer, w *world) written {
@@ -95,18 +91,22 @@ func writeWorld(t *testing.T, r Renderer, w *world) written {
 	if err != nil {
 		t.Fatal(err)
 	}
-	discovery, err := r.Discover(&w.config, w.settings, w.folder, w.endpointFiles)
+	served, err := w.serve(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := append([][]byte{bootstrap, discovery.Bootstrap}, discovery.Filter.Content)
-	for _, routes := range discovery.Routes {
+	texts := [][]byte{bootstrap, served[0].Filter[0].Content}
+	for _, routes := range served[0].Routes {
 		texts = append(texts, routes.Content)
 	}
 	if bytes.Contains(bytes.Join(texts, nil), []byte(placeholder)) {
 		t.Error("a placeholder is left")
 	}
-	return written{bootstrap, discovery}
+	return written{bootstrap, served}
+}
+
+func (w *world) serve(r Renderer) ([]*Served, error) {
+	return r.Serve(w.config.Clusters, w.settings, []GatewayConfig{{Config: &w.config}})
 }
 
 // TestItemFaults shows that the fault of one item is that of the whole, and is not forgotten.
@@ -117,25 +117,8 @@ func TestItemFaults(t *testing.T) {
 		if _, err := r.Emit(&w.config, w.settings); err == nil {
 			t.Error("no error of the bootstrap")
 		}
-		if _, err := r.Discover(&w.config, w.settings, w.folder, w.endpointFiles); err == nil {
+		if _, err := w.serve(r); err == nil {
 			t.Error("no error of the discovered clusters")
-		}
-	}
-}
-
-// TestDiscoveredCluster takes a cluster apart again.
-func TestDiscoveredCluster(t *testing.T) {
-	for _, files := range []int{0, 9} {
-		w := newWorld()
-		w.endpointFiles = files
-		for _, c := range writeWorld(t, Renderer{}, w).discovery.Clusters {
-			got := SplitCluster(c.Resource())
-			if !got.Inline {
-				got.Endpoints = c.Assignment().Content
-			}
-			if !reflect.DeepEqual(got, c) || got.Inline != (files == 0) {
-				t.Errorf("%q becomes %q", c.Settings, got.Settings)
-			}
 		}
 	}
 }

@@ -3,10 +3,12 @@ package envoy
 import (
 	"bytes"
 	"cmp"
+	"net/netip"
 	"slices"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -25,9 +27,11 @@ type Packed struct {
 // Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a
 // fixed order, and names are there once.
 type Served struct {
-	// Gateway is its key.
+	// Gateway is its key, or AllGateways.
 	Gateway   string
 	Listeners []Packed
+	// Addresses are those of the listeners, in their order.
+	Addresses []ListenerAddress
 	// Routes has one for each listener, under its name, or for each site of a listener with TLS.
 	Routes []Packed
 	// Endpoints are those of all Clusters but the ones with names for hosts, which have theirs themselves.
@@ -38,17 +42,29 @@ type Served struct {
 	Filter     []Packed
 	Trial      Packed
 	PluginJSON []byte
+
+	filter Settings // that the filter is made of
 }
+
+// ListenerAddress is where a listener listens, for connections or datagrams.
+type ListenerAddress struct {
+	At  netip.AddrPort
+	UDP bool
+}
+
+// AllGateways is in the place of a Gateway's key where proxies serve all of them. No Gateway has it.
+const AllGateways = "*"
 
 // GatewayConfig is a Gateway's part of a configuration: its listeners and what they lead to.
 type GatewayConfig struct {
 	Gateway string
+	Story   Story
 	*ir.Config
 }
 
 // Serve gives the configurations of Gateways for a server. Clusters are those of all of them.
 func (r Renderer) Serve(clusters []ir.Cluster, settings Settings, gateways []GatewayConfig) ([]*Served, error) {
-	a := Assembly{Settings: settings, Server: true}
+	a := Assembly{Settings: settings}
 	packed, err := r.packClusters(clusters)
 	if err != nil {
 		return nil, err
@@ -62,11 +78,8 @@ func (r Renderer) Serve(clusters []ir.Cluster, settings Settings, gateways []Gat
 	return all, nil
 }
 
-// servedLayout is that of what a server serves.
-var servedLayout = fileLayout{discovered: true, served: true}
-
 func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Served, error) {
-	d, err := a.ServeFrame(g.Gateway, g.Listeners)
+	d, err := a.ServeFrame(g.Gateway, g.Listeners, g.Story)
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +98,14 @@ func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g Gatewa
 	return d, nil
 }
 
-// ServeFrame is a Gateway's configuration without routes and clusters.
-func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener) (*Served, error) {
+// ServeFrame is a Gateway's configuration without routes and clusters; without a key that of all of them.
+func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, story Story) (*Served, error) {
 	e := a.newEmitter()
-	d := &Served{Gateway: gateway, PluginJSON: a.Settings.PluginJSON}
+	e.story, e.gateway = story, gateway
+	d := &Served{Gateway: cmp.Or(gateway, AllGateways), PluginJSON: a.Settings.PluginJSON}
 	for _, l := range listeners {
 		d.Listeners = append(d.Listeners, e.packResource(listenerName(l), e.newListener(l)))
+		d.Addresses = append(d.Addresses, ListenerAddress{netip.AddrPortFrom(l.Address, l.Port), l.UDP})
 		for _, h := range l.TLSHosts {
 			d.Secrets = append(d.Secrets, e.packSecrets(h.Certificates)...)
 		}
@@ -99,6 +114,10 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener) (*Served, 
 	slices.SortFunc(d.Secrets, comparePacked)
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
 	if len(listeners) > 0 {
+		d.filter = Settings{
+			ModulePath: a.Settings.ModulePath, ModuleSHA256: a.Settings.ModuleSHA256, Native: a.Settings.Native,
+			Plugin: a.Settings.Plugin, PluginJSON: a.Settings.PluginJSON,
+		}
 		d.Filter = []Packed{{Name: FilterName(a.Settings.Native), Content: e.renderLimpet(a.Settings.PluginJSON)}}
 		trial := e.newTrial()
 		d.Trial = e.packResource(trial.Name, trial)
@@ -114,8 +133,18 @@ func (d *Served) AddCluster(c Cluster) {
 	}
 }
 
+// loadAssignment is the number of Cluster's field.
+const loadAssignment = 33
+
 // PackSettings is the cluster as a server sends it.
-func (c Cluster) PackSettings() Packed { return Packed{Name: c.Name, Content: c.Resource().Content} }
+func (c Cluster) PackSettings() Packed {
+	if !c.Inline {
+		return Packed{Name: c.Name, Content: c.Settings}
+	}
+	whole := append(make([]byte, 0, len(c.Settings)+len(c.Endpoints)+8), c.Settings...)
+	whole = protowire.AppendTag(whole, loadAssignment, protowire.BytesType)
+	return Packed{Name: c.Name, Content: protowire.AppendBytes(whole, c.Endpoints)}
+}
 
 // PackEndpoints is its endpoints, which are apart from it.
 func (c Cluster) PackEndpoints() Packed {
@@ -131,7 +160,7 @@ func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
 
 // packClusters gives clusters and their endpoints by name.
 func (r Renderer) packClusters(clusters []ir.Cluster) (map[string]Cluster, error) {
-	all, err := r.renderDiscovered(clusters, servedLayout)
+	all, err := r.renderDiscovered(clusters)
 	named := make(map[string]Cluster, len(all))
 	for _, c := range all {
 		named[c.Name] = c
@@ -149,7 +178,8 @@ func (r Renderer) packRoutes(a Assembly, gateway string, s site) (Packed, error)
 	return a.PackRoutes(s.name, hosts, sessions, ListClusters(s.hosts))
 }
 
-// PackRoutes gives the route configuration of a site, whose virtual hosts are written, as JoinRoutes does.
+// PackRoutes gives the route configuration of a site, whose virtual hosts are written. Sessions says that most of their routes have some
+// (Tally.Most), for which the texts must be made.
 func (a Assembly) PackRoutes(siteName string, hosts [][]byte, sessions bool, clusters []string) (Packed, error) {
 	e, name := a.newEmitter(), a.Settings.tableName(siteName)
 	return Packed{Name: name, Content: e.joinRoutes(name, hosts, sessions), Clusters: clusters}, e.err

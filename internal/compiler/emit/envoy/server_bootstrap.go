@@ -7,10 +7,13 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	internallistenerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/bootstrap/internal_listener/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	upstreamsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
@@ -22,9 +25,10 @@ import (
 
 // ServerBootstrap is what an Envoy starts from that discovers everything else from a server.
 type ServerBootstrap struct {
-	// Gateway is the key of the one whose proxy it is, and Node the Envoy's own name.
+	// Gateway is the key of the one whose proxy it is, and Node the Envoy's own name; both are empty for an Envoy that its server
+	// knows without.
 	Gateway, Node string
-	// Server is the server's host and port.
+	// Server is the server's host and port, or "unix:" and the path of its socket.
 	Server string
 	// Modules is the host and port that the Envoy fetches limpet.wasm from; empty where it has that itself.
 	Modules string
@@ -55,9 +59,9 @@ const serverCluster = "limpet-serve"
 
 // YAML writes the bootstrap.
 func (b ServerBootstrap) YAML() ([]byte, error) {
-	e := &emitter{settings: Settings{Admin: b.Admin, AdminAll: b.AdminAll}, files: servedLayout}
+	e := &emitter{settings: Settings{Admin: b.Admin, AdminAll: b.AdminAll}, served: true}
 	out := e.newDynamicBootstrap()
-	out.Node = &corev3.Node{Id: b.Node, Cluster: b.Gateway}
+	out.Node = &corev3.Node{Id: cmp.Or(b.Node, identity), Cluster: cmp.Or(b.Gateway, identity)}
 	out.DynamicResources.AdsConfig = &corev3.ApiConfigSource{
 		ApiType: corev3.ApiConfigSource_DELTA_GRPC, TransportApiVersion: corev3.ApiVersion_V3,
 		GrpcServices: []*corev3.GrpcService{{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
@@ -69,7 +73,6 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 		out.DynamicResources.AdsConfig.GrpcServices = []*corev3.GrpcService{e.newTokenService(b.Server, *b.TLS)}
 		delete(clusters, serverCluster)
 	}
-	out.DynamicResources.CdsConfig, out.DynamicResources.LdsConfig = newServerSource(), newServerSource()
 	b.addReadiness(out)
 	for name, at := range clusters {
 		if at == "" {
@@ -98,30 +101,70 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 	return toYAML(out, protoyaml.Placeholders{})
 }
 
-// newServerCluster is a cluster of limpet's server at a host and port.
-func (e *emitter) newServerCluster(name, at string, encryption *ServerTLS) (*clusterv3.Cluster, error) {
+// bootstrapStatuses are the statuses that Envoy itself may have to give in the place of backends. Their listeners are always
+// there, for they are in the bootstrap.
+var bootstrapStatuses = []int{500, 503}
+
+// newDynamicBootstrap is what does not change: everything but listeners, routes, clusters and the filter's
+// configuration, and the listeners inside Envoy that give statuses.
+func (e *emitter) newDynamicBootstrap() *bootstrapv3.Bootstrap {
+	static := &bootstrapv3.Bootstrap_StaticResources{}
+	for _, status := range bootstrapStatuses {
+		static.Listeners = append(static.Listeners, e.newAnswerListener(status))
+	}
+	return &bootstrapv3.Bootstrap{
+		Node:            &corev3.Node{Id: identity, Cluster: identity},
+		Admin:           e.newAdmin(),
+		OverloadManager: e.newOverloadManager(),
+		LayeredRuntime:  newRuntime(),
+		StatsConfig:     newStatsConfig(),
+		StaticResources: static,
+		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
+			CdsConfig: newServerSource(),
+			LdsConfig: newServerSource(),
+		},
+		BootstrapExtensions: []*corev3.TypedExtensionConfig{
+			e.packExtension("envoy.bootstrap.internal_listener", &internallistenerv3.InternalListener{}),
+		},
+	}
+}
+
+// newServerAddress is that of a server at a host and port, whose host has to be resolved if it is a name, or at a socket's path.
+func newServerAddress(at string) (_ *corev3.Address, isNamed bool, _ error) {
+	if path, is := strings.CutPrefix(at, "unix:"); is {
+		return &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: path}}}, false, nil
+	}
 	host, text, err := net.SplitHostPort(at)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
+		return nil, false, err
+	}
+	_, notIP := netip.ParseAddr(host)
+	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+		Address: host, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port)},
+	}}}, notIP != nil, nil
+}
+
+// newServerCluster is a cluster of limpet's server.
+func (e *emitter) newServerCluster(name, at string, encryption *ServerTLS) (*clusterv3.Cluster, error) {
+	address, isNamed, err := newServerAddress(at)
+	if err != nil {
 		return nil, err
 	}
-	address := &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
-		Address: host, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(port)},
-	}}}
 	c := &clusterv3.Cluster{
 		Name:                          name,
 		ConnectTimeout:                seconds(5),
-		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS},
+		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
 		TypedExtensionProtocolOptions: map[string]*anypb.Any{protocolOptions: e.newServerProtocol()},
 		LoadAssignment: &endpointv3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpointv3.LocalityLbEndpoints{{
 			LbEndpoints: []*endpointv3.LbEndpoint{newEndpoint(address, false)},
 		}}},
 	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
+	if isNamed {
+		c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS}
 	}
 	if encryption != nil {
 		c.TransportSocket = &corev3.TransportSocket{

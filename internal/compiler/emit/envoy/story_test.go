@@ -1,68 +1,118 @@
 package envoy
 
 import (
+	"bytes"
+	"net/netip"
+	"strings"
 	"testing"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// TestWithStory holds that a Gateway's listeners get its own log and traces, and that nothing else changes.
-func TestWithStory(t *testing.T) {
-	e := &emitter{}
-	newListener := func(logged bool) Packed {
-		manager := &hcmv3.HttpConnectionManager{
-			StatPrefix: "web", HttpFilters: []*hcmv3.HttpFilter{e.newRouter()},
-			RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{Name: "web"}},
-		}
-		if logged {
-			manager.AccessLog = e.newLog(map[string]any{"session": "own"})
-		}
-		return e.packResource("web", &listenerv3.Listener{
-			Name: "web", FilterChains: e.newFilterChains(manager), DefaultFilterChain: e.newFilterChains(manager)[0],
-		})
-	}
+// servedListener is a listener for plain HTTP and one for TLS, and their addresses.
+var servedListeners = []ir.Listener{
+	{Gateway: "shop/edge", Address: netip.MustParseAddr("10.0.0.1"), Port: 80, Hosts: []ir.Host{{Domain: "*"}}},
+	{Gateway: "shop/edge", Address: netip.MustParseAddr("::"), Port: 443, TLSHosts: []ir.TLSHost{{Domain: "*", Hosts: []ir.Host{{Domain: "*"}}}}},
+	{Gateway: "shop/edge", Address: netip.MustParseAddr("10.0.0.1"), Port: 53, UDP: true, Stream: &ir.Stream{Cluster: "dns"}},
+}
+
+// TestStory holds that a Gateway's listeners have its own log and traces, and that nothing else changes.
+func TestStory(t *testing.T) {
 	yes, no := true, false
 	for name, c := range map[string]struct {
-		logged                bool
-		story                 Story
-		log, tracing, changes bool
+		logged       bool // those of all Gateways
+		story        Story
+		log, session bool
+		tracing      bool
 	}{
-		"nothing":        {logged: true, log: true},
-		"no log":         {logged: true, story: Story{AccessLog: &no}, changes: true},
-		"a log":          {story: Story{AccessLog: &yes}, log: true, changes: true},
-		"the log of all": {logged: true, story: Story{AccessLog: &yes}, log: true},
-		"traces":         {story: Story{Tracing: true, SamplingPercent: 5}, tracing: true, changes: true},
+		"nothing":        {logged: true, log: true, session: true},
+		"no log":         {logged: true, story: Story{AccessLog: &no}},
+		"a log":          {story: Story{AccessLog: &yes}, log: true},
+		"the log of all": {logged: true, story: Story{AccessLog: &yes}, log: true, session: true},
+		"traces":         {story: Story{Tracing: true, SamplingPercent: 5}, tracing: true},
 	} {
-		d := &Served{Gateway: "shop/edge", Listeners: []Packed{newListener(c.logged)}, Clusters: []Packed{{Name: "c"}}}
-		before := string(d.Listeners[0].Content)
-		told, err := d.WithStory(c.story)
-		if err != nil || e.err != nil {
-			t.Fatal(err, e.err)
-		}
-		if string(d.Listeners[0].Content) != before || len(told.Clusters) != 1 {
-			t.Errorf("%s: more than the story changes", name)
-		}
-		if changes := string(told.Listeners[0].Content) != before; changes != c.changes {
-			t.Errorf("%s: the listener changes: %v", name, changes)
-		}
-		l := &listenerv3.Listener{}
-		if err := proto.Unmarshal(told.Listeners[0].Content, l); err != nil {
+		a := Assembly{Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
+		a.Settings.Plugin.AccessLogFields = c.logged
+		d, err := a.ServeFrame("shop/edge", servedListeners[:2], c.story)
+		if err != nil {
 			t.Fatal(err)
 		}
-		for _, chain := range append(l.GetFilterChains(), l.GetDefaultFilterChain()) {
-			manager := &hcmv3.HttpConnectionManager{}
-			if err := chain.GetFilters()[0].GetTypedConfig().UnmarshalTo(manager); err != nil {
-				t.Fatal(err)
-			}
+		for i, packed := range d.Listeners {
+			manager := readManager(t, packed)
 			if (len(manager.GetAccessLog()) == 1) != c.log || (manager.GetTracing() != nil) != c.tracing {
 				t.Errorf("%s: %d logs, tracing %v", name, len(manager.GetAccessLog()), manager.GetTracing())
 			}
-			if c.tracing && (manager.GetTracing().GetRandomSampling().GetValue() != 5 || manager.ValidateAll() != nil) {
+			if got := strings.Contains(string(packed.Content), "session_outcome"); got != c.session {
+				t.Errorf("%s: listener %d tells of sessions: %t", name, i, got)
+			}
+			if c.tracing && (manager.GetTracing().GetRandomSampling().GetValue() != 5 || manager.ValidateAll() != nil ||
+				!strings.Contains(string(packed.Content), "shop/edge")) {
 				t.Errorf("%s: %v, %v", name, manager.GetTracing(), manager.ValidateAll())
 			}
+		}
+		plain, err := a.ServeFrame("shop/edge", servedListeners[:2], Story{})
+		if err != nil || !bytes.Equal(plain.Trial.Content, d.Trial.Content) || !plain.Filter[0].Equal(d.Filter[0]) {
+			t.Errorf("%s: more than the story changes: %v", name, err)
+		}
+	}
+}
+
+// readManager reads what manages HTTP in a listener.
+func readManager(t *testing.T, packed Packed) *hcmv3.HttpConnectionManager {
+	t.Helper()
+	l, manager := &listenerv3.Listener{}, &hcmv3.HttpConnectionManager{}
+	if err := proto.Unmarshal(packed.Content, l); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.GetFilterChains()[0].GetFilters()[0].GetTypedConfig().UnmarshalTo(manager); err != nil {
+		t.Fatal(err)
+	}
+	return manager
+}
+
+// TestAddresses holds that the addresses of what is served are those of its listeners.
+func TestAddresses(t *testing.T) {
+	a := Assembly{Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
+	d, err := a.ServeFrame("shop/edge", servedListeners, Story{})
+	if err != nil || len(d.Addresses) != len(servedListeners) {
+		t.Fatal(d.Addresses, err)
+	}
+	for i, packed := range d.Listeners {
+		l := &listenerv3.Listener{}
+		if err := proto.Unmarshal(packed.Content, l); err != nil {
+			t.Fatal(err)
+		}
+		at, own := l.GetAddress().GetSocketAddress(), d.Addresses[i]
+		if own.At.Addr().String() != at.GetAddress() || uint32(own.At.Port()) != at.GetPortValue() ||
+			own.UDP != (at.GetProtocol() == corev3.SocketAddress_UDP) {
+			t.Errorf("%s is at %v, and said to be at %v", packed.Name, at, own)
+		}
+	}
+}
+
+// TestVaryFilter holds that a filter in another form is configured alike, with other text for each number.
+func TestVaryFilter(t *testing.T) {
+	for _, native := range []bool{false, true} {
+		a := Assembly{Settings: Settings{
+			Native: native, ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig(), PluginJSON: []byte(`{"policies":[]}`),
+		}}
+		d, err := a.ServeFrame("shop/edge", servedListeners[:1], Story{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{string(d.Filter[0].Content): true}
+		for number := range 5 {
+			varied, err := d.VaryFilter(number)
+			if err != nil || seen[string(varied)] || !bytes.Contains(varied, a.Settings.PluginJSON) {
+				t.Errorf("%d: %q, %v", number, varied, err)
+			}
+			seen[string(varied)] = true
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (e *emitter) newDownstreamTLS(h ir.TLSHost, protocols []string) *tlsv3.Down
 
 // addCertificate adds what is shown to the peer.
 func (e *emitter) addCertificate(common *tlsv3.CommonTlsContext, c ir.Certificate) {
-	if e.files.served {
+	if e.served {
 		common.TlsCertificateSdsSecretConfigs = append(common.TlsCertificateSdsSecretConfigs, &tlsv3.SdsSecretConfig{
 			Name: secretName(c), SdsConfig: newServerSource(),
 		})

@@ -5,14 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	httpdynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/dynamic_modules/v3"
-	httpwasmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/wasm/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -20,9 +15,6 @@ import (
 var trialAddress = netip.MustParseAddrPort("127.0.0.1:1")
 
 const trialPrefix = "limpet-trial/"
-
-// IsTrial tells whether a listener of that name is there for its filter alone.
-func IsTrial(listener string) bool { return strings.HasPrefix(listener, trialPrefix) }
 
 // newTrial is a listener that takes no connections and has limpet's filter. An Envoy whose listeners are to get a filter that it has
 // not had gets this first, for it puts listeners into service whose filter it does not take, and answers 500 there.
@@ -43,34 +35,11 @@ func (e *emitter) newTrial() *listenerv3.Listener {
 
 // VaryFilter gives the resource of limpet's filter with a number after its configuration, written in white space. Envoy takes what it has
 // refused for taken when it comes once more: it looks at nothing that it has seen last.
-func VaryFilter(content []byte, number int) ([]byte, error) {
-	extension := &corev3.TypedExtensionConfig{}
-	if err := proto.Unmarshal(content, extension); err != nil {
-		return nil, err
-	}
-	filter, err := extension.GetTypedConfig().UnmarshalNew()
-	if err != nil {
-		return nil, err
-	}
-	var config *anypb.Any
-	switch filter := filter.(type) {
-	case *httpwasmv3.Wasm:
-		config = filter.GetConfig().GetConfiguration()
-	case *httpdynamicmodulesv3.DynamicModuleFilter:
-		config = filter.GetFilterConfig()
-	}
-	text := &wrapperspb.StringValue{}
-	if err := config.UnmarshalTo(text); err != nil {
-		return nil, err
-	}
-	text.Value += binaryInSpace.Replace(strconv.FormatInt(int64(number), 2))
-	if err := config.MarshalFrom(text); err != nil {
-		return nil, err
-	}
-	if err := extension.GetTypedConfig().MarshalFrom(filter); err != nil {
-		return nil, err
-	}
-	return proto.Marshal(extension)
+func (d *Served) VaryFilter(number int) ([]byte, error) {
+	e := &emitter{settings: d.filter}
+	text := string(d.filter.PluginJSON) + binaryInSpace.Replace(strconv.FormatInt(int64(number), 2))
+	content := e.marshalBinary(e.packExtension(FilterName(d.filter.Native), e.newConfigured(d.filter.PluginJSON, text)))
+	return content, e.err
 }
 
 var binaryInSpace = strings.NewReplacer("0", " ", "1", "\t")

@@ -27,9 +27,13 @@ func emit(config *ir.Config, settings envoy.Settings) ([]byte, error) {
 	return envoy.Renderer{}.Emit(config, settings)
 }
 
-// discover writes a configuration in pieces.
-func discover(config *ir.Config, settings envoy.Settings, folder string, endpointFiles int) (*envoy.Discovery, error) {
-	return envoy.Renderer{}.Discover(config, settings, folder, endpointFiles)
+// serve writes a configuration for a server.
+func serve(config *ir.Config, settings envoy.Settings) (*envoy.Served, error) {
+	all, err := envoy.Renderer{}.Serve(config.Clusters, settings, []envoy.GatewayConfig{{Config: config}})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
 }
 
 // bootstrap is the bootstrap of a configuration, as data.
@@ -51,10 +55,10 @@ func parse(t *testing.T, text string) (data any) {
 	return data
 }
 
-// parseResource gives a resource as data, with its type.
-func parseResource(t *testing.T, r envoy.Resource) any {
+// parsePacked gives a resource of a type as data.
+func parsePacked(t *testing.T, kind string, r envoy.Packed) any {
 	t.Helper()
-	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(&anypb.Any{TypeUrl: r.TypeURL, Value: r.Content})
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(&anypb.Any{TypeUrl: "type.googleapis.com/envoy." + kind, Value: r.Content})
 	if err != nil {
 		t.Fatal(err)
 	}

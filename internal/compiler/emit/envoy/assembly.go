@@ -1,0 +1,65 @@
+package envoy
+
+import "github.com/limpet-proxy/limpet/internal/compiler/ir"
+
+// Assembly puts a configuration for a server together from texts.
+type Assembly struct{ Settings Settings }
+
+func (a Assembly) newEmitter() *emitter { return &emitter{settings: a.Settings, served: true} }
+
+func (a Assembly) hostForm(sessions bool) itemForm {
+	return itemForm{pinHeader: a.Settings.Plugin.PinHeader, native: a.Settings.Native, binary: true, sessions: sessions}
+}
+
+// Site is a part of a listener with routes of its own, by the name of these.
+type Site struct {
+	Name  string
+	Hosts []ir.Host
+}
+
+// ListSites gives a listener's sites, in order.
+func ListSites(l ir.Listener) []Site {
+	var all []Site
+	for _, s := range listSites(l) {
+		all = append(all, Site{s.name, s.hosts})
+	}
+	return all
+}
+
+// HostText is a virtual host's bytes in each form that it may have, and what of its routes its table's form depends on.
+type HostText struct {
+	Tally
+	// Clusters are those that its routes lead to, in order.
+	Clusters    []string
+	usual, lean []byte
+}
+
+// Text gives the form for a table whose route configuration turns sessions on, or does not.
+func (h *HostText) Text(sessions bool) []byte {
+	if sessions {
+		return h.lean
+	}
+	return h.usual
+}
+
+// RenderHosts gives the texts of a site's virtual hosts, for JoinRoutes.
+func (r Renderer) RenderHosts(a Assembly, s Site) ([]HostText, error) {
+	usual, err := r.renderHosts(site{name: s.Name, hosts: s.Hosts}, a.hostForm(false))
+	if err != nil {
+		return nil, err
+	}
+	lean, err := r.renderHosts(site{name: s.Name, hosts: s.Hosts}, a.hostForm(true))
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]HostText, len(usual))
+	for i := range texts {
+		texts[i] = HostText{tallyHosts(s.Hosts[i]), ListClusters(s.Hosts[i : i+1]), usual[i], lean[i]}
+	}
+	return texts, nil
+}
+
+// RenderClusters gives clusters with their endpoints.
+func (r Renderer) RenderClusters(clusters []ir.Cluster) ([]Cluster, error) {
+	return r.renderDiscovered(clusters)
+}

@@ -1,0 +1,72 @@
+package follow
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// selected is what becomes of pods that Services select or have left (S42).
+type selected struct {
+	pods map[*resource.Object[resource.Pod]]bool
+	// keeping are the policies that keep pods: without any nothing is known of them.
+	keeping map[*sessionPolicy]bool
+	// stale says that objects have changed on which it depends.
+	stale bool
+	// now is what groups are made of.
+	now    *backend.Selection
+	report report.Report
+}
+
+func newSelected() selected {
+	return selected{pods: map[*resource.Object[resource.Pod]]bool{}, keeping: map[*sessionPolicy]bool{}}
+}
+
+// take notes the pods and policies that came or went.
+func (s *selected) take(some *resource.Objects, present bool) {
+	for _, p := range some.Pods {
+		setMember(s.pods, p, present)
+	}
+	for _, p := range some.SessionPolicies {
+		if backend.KeepsPods(&p.Value.Spec) {
+			setMember(s.keeping, p, present)
+			s.stale = true
+		}
+	}
+	s.stale = s.stale || len(some.Pods)+len(some.Slices) > 0
+}
+
+func setMember[T comparable](set map[T]bool, member T, present bool) {
+	if present {
+		set[member] = true
+	} else {
+		delete(set, member)
+	}
+}
+
+// updateSelection follows what Services select, and marks the routes that lead to those that have left other pods than before.
+func (s *State) updateSelection(m Moment) {
+	before := s.selected.now
+	if !s.selected.stale && before != nil && before == m.Selection {
+		return
+	}
+	s.selected.stale = false
+	input := &resource.Objects{SessionPolicies: slices.Collect(maps.Keys(s.selected.keeping))}
+	if len(input.SessionPolicies) > 0 {
+		input.Pods = slices.Collect(maps.Keys(s.selected.pods))
+		for _, some := range s.objects.slices {
+			input.Slices = slices.AppendSeq(input.Slices, maps.Keys(some))
+		}
+	}
+	s.selected.now = m.Selection.Follow(input, m.Now)
+	for _, service := range before.ListMoved(s.selected.now) {
+		s.markReaders(service, namespaceOf(service))
+	}
+	s.said.remove(&s.selected.report)
+	s.selected.report = report.Report{}
+	backend.ReportUnseenPods(input, &s.selected.report)
+	s.said.add(&s.selected.report)
+}

@@ -1,0 +1,245 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/serve"
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+// BenchmarkChange measures from the sign of a change to the acknowledgement of all of it by an Envoy that answers at once. Each
+// object is a source of its own, as those of an API server are.
+func BenchmarkChange(b *testing.B) {
+	route := changeOf{"route", "HTTPRoute", "value: /cart", "value: /cart"}
+	for _, routes := range []int{1000, 5000, 10000} {
+		s := startChanging(b, routes)
+		for _, c := range []changeOf{
+			{"endpoint", "EndpointSlice", "10.0.0.2", "10.0.1."},
+			{"policy", "SessionPersistencePolicy", "idleTimeout: 20m", "idleTimeout: 2"},
+			route,
+		} {
+			b.Run(fmt.Sprintf("%s/%d", c.name, routes), func(b *testing.B) { s.measure(b, c) })
+		}
+		s.stop()
+	}
+	s := startChanging(b, 5000, connections...)
+	b.Run("route beside connections/5000", func(b *testing.B) { s.measure(b, route) })
+	s.stop()
+}
+
+// connections are a Gateway with a listener and a route for them.
+var connections = []string{`apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: connections}
+spec: {gatewayClassName: limpet, listeners: [{name: tcp, protocol: TCP, port: 9000}]}
+`, `apiVersion: gateway.networking.k8s.io/v1alpha2
+kind: TCPRoute
+metadata: {name: connections}
+spec: {parentRefs: [{name: connections}], rules: [{backendRefs: [{name: app-0, port: 80}]}]}
+`}
+
+// changeOf is what changes: a word in objects of a kind, which becomes another one and a number.
+type changeOf struct{ name, kind, word, other string }
+
+// measure measures how long changes take.
+func (s *changing) measure(b *testing.B, c changeOf) {
+	b.Helper()
+	var took []time.Duration
+	before := processorTime()
+	for b.Loop() {
+		took = append(took, s.change(b, c.kind, c.word, c.other))
+	}
+	b.ReportMetric(float64((processorTime()-before).Microseconds())/1000/float64(len(took)), "cpu-ms/op")
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// BenchmarkCheck measures what finding out all statuses costs when one object has changed, and what the process holds after that.
+func BenchmarkCheck(b *testing.B) {
+	for _, routes := range []int{1000, 5000} {
+		s := startChanging(b, routes)
+		b.Run(fmt.Sprint(routes), func(b *testing.B) {
+			before, count := processorTime(), 0
+			for b.Loop() {
+				count++
+				s.change(b, "HTTPRoute", "value: /cart", "value: /cart")
+				if _, err := s.controller.Check(s.sources, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64((processorTime()-before).Milliseconds())/float64(count), "cpu-ms/op")
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			b.ReportMetric(float64(m.HeapAlloc>>20), "MiB-held")
+		})
+		s.stop()
+	}
+}
+
+// processorTime is what the process has taken of it, collections of memory and the Envoy's part with it.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// changing is a server whose input changes.
+type changing struct {
+	controller *Controller
+	sources    []compiler.Source
+	inputs     chan Input
+	live       chan struct{}
+	count      int
+	stop       func()
+}
+
+func startChanging(b *testing.B, routes int, more ...string) *changing {
+	b.Helper()
+	s := &changing{sources: splitSources(scaletest.MakeRoutes(routes)), inputs: make(chan Input, 1), live: make(chan struct{}, 100)}
+	for i, text := range more {
+		s.sources = append(s.sources, compiler.Source{Name: fmt.Sprintf("more/%d", i), Data: []byte(text)})
+	}
+	cache := compiler.NewCache()
+	c, _ := newController(b)
+	c.Admitted, c.Changes = true, s
+	c.Options = func(in Input) compiler.Options {
+		return compiler.Options{Keys: in.Keys, Cache: cache, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
+	}
+	c.Server = xds.NewServer(xds.Options{
+		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: liveLog{serve.Log{To: slog.New(slog.DiscardHandler)}, s.live},
+	})
+	c.Read = func(io.Writer) (Input, error) { return Input{Sources: s.sources}, nil }
+	s.controller = c
+	ctx, cancel := context.WithCancel(context.Background())
+	if _, err := c.Start(); err != nil {
+		b.Fatal(err)
+	}
+	go c.Run(ctx)
+	disconnect := connectWilling(b, c, "default/web")
+	s.stop = func() {
+		disconnect()
+		cancel()
+	}
+	<-s.live
+	return s
+}
+
+// splitSources gives each document a source of its own, in the order of their names.
+func splitSources(files []compiler.Source) (all []compiler.Source) {
+	for _, f := range files {
+		for i, text := range strings.Split(strings.TrimPrefix(string(f.Data), "---\n"), "---\n") {
+			all = append(all, compiler.Source{Name: fmt.Sprintf("%s/%06d", f.Name, i), Data: []byte(text)})
+		}
+	}
+	slices.SortFunc(all, func(a, b compiler.Source) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// change changes an object and waits for the acknowledgement.
+func (s *changing) change(b *testing.B, kind, word, other string) time.Duration {
+	b.Helper()
+	s.count++
+	next := slices.Clone(s.sources)
+	for i := s.count * 401 % len(next); ; i = (i + 1) % len(next) {
+		if bytes.Contains(next[i].Data, []byte("kind: "+kind+"\n")) && bytes.Contains(next[i].Data, []byte(word)) {
+			text := strings.Replace(string(next[i].Data), word, fmt.Sprintf("%s%d", other, 1+s.count%200), 1)
+			if kind == "SessionPersistencePolicy" {
+				text = strings.Replace(string(next[i].Data), word, fmt.Sprintf("%s%dm", other, 1+s.count%200), 1)
+			}
+			next[i].Data = []byte(text)
+			break
+		}
+	}
+	s.sources = next
+	begun := time.Now()
+	s.inputs <- Input{}
+	select {
+	case <-s.live:
+	case <-time.After(time.Minute):
+		b.Fatal("the change is not live after a minute")
+	}
+	return time.Since(begun)
+}
+
+// Next waits for a change.
+func (s *changing) Next(ctx context.Context, _ time.Time) (time.Time, bool) {
+	select {
+	case <-ctx.Done():
+		return time.Time{}, false
+	case <-s.inputs:
+		return time.Now(), true
+	}
+}
+
+// liveLog tells when an Envoy has all of a change.
+type liveLog struct {
+	serve.Log
+	live chan<- struct{}
+}
+
+// Live is for an Envoy that has everything of a change.
+func (l liveLog) Live(xds.ClientStatus, time.Duration) { l.live <- struct{}{} }
+
+// connectWilling connects an Envoy that asks for everything and takes it at once.
+func connectWilling(b *testing.B, c *Controller, gateway string) (disconnect func()) {
+	b.Helper()
+	connection, hangUp := dial(b, c)
+	ctx, cancel := context.WithCancel(context.Background())
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	node := &corev3.Node{Id: "willing", Cluster: gateway}
+	for _, t := range []xds.Type{xds.Cluster, xds.Listener} {
+		_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{Node: node, TypeUrl: t.URL()})
+	}
+	go func() {
+		known := map[string]bool{}
+		for {
+			response, err := stream.Recv()
+			if err != nil {
+				return
+			}
+			_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: response.GetTypeUrl(), ResponseNonce: response.GetNonce()})
+			var fresh []string
+			for _, r := range response.GetResources() {
+				if !known[response.GetTypeUrl()+r.GetName()] {
+					known[response.GetTypeUrl()+r.GetName()], fresh = true, append(fresh, r.GetName())
+				}
+			}
+			ask := func(t xds.Type, names []string) {
+				if len(names) > 0 {
+					_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: t.URL(), ResourceNamesSubscribe: names})
+				}
+			}
+			switch response.GetTypeUrl() {
+			case xds.Cluster.URL():
+				ask(xds.Endpoint, fresh)
+			case xds.Listener.URL():
+				ask(xds.Routes, fresh) // which have the names of their listeners
+				ask(xds.Filter, []string{"limpet"})
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		hangUp()
+	}
+}

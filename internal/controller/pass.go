@@ -1,0 +1,168 @@
+package controller
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+// pass is what an input comes to at a time.
+type pass struct {
+	input Input
+	now   time.Time
+	// update is what the follower made of it last, and result the configuration.
+	update *compiler.Update
+	result *compiler.Result
+	// warnings are the problems that it is the first to find.
+	warnings []compiler.Problem
+	// repeats says that the input is that of the pass before.
+	repeats bool
+}
+
+// comeBy has the same input make another pass at a time, or before.
+func (p *pass) comeBy(again time.Time) {
+	if p.result.Until.IsZero() || again.Before(p.result.Until) {
+		p.result.Until = again
+	}
+}
+
+// compile makes a pass of an input, and remembers which hosts terminate, whose addresses are, and which pods Services have left. It costs
+// what has changed since the last one.
+func (c *Controller) compile(in Input) (*pass, error) {
+	c.compiling.Add(1)
+	defer c.compiling.Add(-1)
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	defer c.done.Add(1)
+	p, r := &pass{input: in, now: time.Now()}, &c.remembered
+	err := c.fill(p)
+	if c.Compiled != nil {
+		c.Compiled(time.Since(p.now), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.repeats = r.input != nil && isSameList(r.input.Sources, in.Sources)
+	r.input = &in
+	c.awaitSettled(p)
+	if len(r.unusable) > 0 {
+		p.comeBy(p.now.Add(probeEvery))
+	}
+	return p, c.Memory.Draining.See(p.result.Draining, p.now)
+}
+
+func isSameList(a, b []compiler.Source) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// fill compiles a pass.
+func (c *Controller) fill(p *pass) (err error) {
+	r := &c.remembered
+	first := r.follower == nil
+	if first {
+		if r.follower, err = compiler.NewFollower(c.options(p.input)); err != nil {
+			return err
+		}
+	}
+	if err := c.settle(); err != nil {
+		return err
+	}
+	if c.Probe {
+		err = c.updateProbed(p)
+	} else {
+		err = c.update(p)
+	}
+	switch {
+	case err != nil:
+		return err
+	case first:
+		p.result, err = p.update.Result() // with all that there is to say
+	default:
+		p.result, err = p.update.Configuration()
+	}
+	return err
+}
+
+// options are those of a compilation, without what is remembered.
+func (c *Controller) options(in Input) compiler.Options {
+	o, served := c.Options(in), c.Served
+	o.Envoy.Served = &served
+	o.Incumbents, o.HoldInvalid = &compiler.Incumbents{}, !c.Admitted
+	o.AssumeAdmitted, o.AllowEmpty = o.AssumeAdmitted || c.Admitted, o.AllowEmpty || c.Admitted
+	return o
+}
+
+// update has the follower take the input, and once more if addresses have passed to other pods by it.
+func (c *Controller) update(p *pass) error {
+	if err := c.follow(p, nil); err != nil {
+		return err
+	}
+	r := &c.remembered
+	r.news = r.news || r.input == nil || hasNews(r.input.Sources, p.input.Sources)
+	moved, err := c.Memory.Owners.See(p.update.Pods, p.now)
+	r.unserved = r.unserved || len(moved) > 0
+	if err = errors.Join(err, c.Memory.Selected.See(p.update.Selection)); err != nil || len(moved) == 0 {
+		return err
+	}
+	return c.follow(p, moved)
+}
+
+// follow has the follower take the input, with what is remembered. Moved are the addresses of which that is news.
+func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
+	changes := compiler.Changes{Keys: p.input.Keys, Time: p.now, Moved: moved, Unusable: c.remembered.unusable}
+	c.Memory.Recall(&changes)
+	if p.update, err = c.remembered.follower.Replace(p.input.Sources, changes); err != nil {
+		return err
+	}
+	p.warnings = append(p.warnings, p.update.NewWarnings...)
+	c.remembered.news = c.remembered.news || !p.update.SaysSame
+	return nil
+}
+
+// hasNews tells whether there are other objects than before that statuses may depend on: all but EndpointSlices and Pods. What those come
+// to for statuses is what there is to say of them.
+func hasNews(before, now []compiler.Source) bool {
+	set, gone := read.Diff(before, now)
+	for _, s := range set {
+		gone = append(gone, s.Name)
+	}
+	return slices.ContainsFunc(gone, func(name string) bool {
+		return !strings.HasPrefix(name, "EndpointSlice/") && !strings.HasPrefix(name, "Pod/")
+	})
+}
+
+// Addresses that have passed to other pods are settled once all Envoys know that. It is looked soon, then less and less often: each Envoy
+// has them when it knows itself, and what is left to do is to forget the difference.
+const (
+	settleSoon = 100 * time.Millisecond
+	settleLate = time.Minute
+)
+
+// settle forgets which addresses are not settled, if all Envoys that are connected have the session policies that they are served last.
+func (c *Controller) settle() error {
+	isBehind := func(s xds.ClientStatus) bool { return !c.Server.HasLatestRoutes(s) }
+	r := &c.remembered
+	if r.unsettled.IsZero() || r.unserved || slices.ContainsFunc(c.Server.Clients(), isBehind) {
+		return nil
+	}
+	_, err := c.Memory.Owners.Confirm()
+	return err
+}
+
+// awaitSettled has another pass made soon if there are addresses that are not settled.
+func (c *Controller) awaitSettled(p *pass) {
+	r := &c.remembered
+	if !p.result.Unsettled || !c.Memory.Owners.IsPending() {
+		r.unsettled = time.Time{}
+		return
+	}
+	if r.unsettled.IsZero() {
+		r.unsettled = p.now
+	}
+	p.comeBy(p.now.Add(min(max(p.now.Sub(r.unsettled), settleSoon), settleLate)))
+}

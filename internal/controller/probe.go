@@ -1,0 +1,56 @@
+package controller
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/envoyproc"
+)
+
+// probeEvery is after what time an address is tried again that could not be had.
+const probeEvery = 5 * time.Second
+
+// updateProbed is update without the new listeners at whose addresses an Envoy on this machine could not listen.
+func (c *Controller) updateProbed(p *pass) error {
+	r := &c.remembered
+	r.unusable = envoyproc.FindUnusable(slices.Collect(maps.Keys(r.unusable))) // those that still are
+	if err := c.update(p); err != nil {
+		return err
+	}
+	result, err := p.update.Configuration()
+	if err != nil {
+		return err
+	}
+	all := listAddresses(result.Served...)
+	var served []netip.AddrPort
+	for _, p := range r.published {
+		served = append(served, listAddresses(p.of)...)
+	}
+	added := slices.DeleteFunc(slices.Clone(all), func(at netip.AddrPort) bool { return slices.Contains(served, at) })
+	more := envoyproc.FindUnusable(added)
+	switch {
+	case len(more) == 0:
+		return nil
+	case len(more) == len(all):
+		return envoyproc.CheckFree(all)
+	}
+	unusable := maps.Clone(r.unusable) // the follower has the last ones
+	maps.Copy(unusable, more)
+	r.unusable = unusable
+	return c.update(p)
+}
+
+// listAddresses lists where listeners of connections are.
+func listAddresses(some ...*envoy.Served) (all []netip.AddrPort) {
+	for _, d := range some {
+		for _, l := range d.Addresses {
+			if !l.UDP {
+				all = append(all, l.At)
+			}
+		}
+	}
+	return all
+}

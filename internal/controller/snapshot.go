@@ -1,0 +1,103 @@
+package controller
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/xds"
+)
+
+// NewSnapshot is what the proxies of a Gateway are served.
+func NewSnapshot(since time.Time, d *envoy.Served) *xds.Snapshot {
+	return published{&envoy.Served{}, xds.NewSnapshot(since, nil)}.follow(since, d).snapshot
+}
+
+// published is what a Gateway's proxies are served, and what it was made of.
+type published struct {
+	of       *envoy.Served
+	snapshot *xds.Snapshot
+}
+
+// follow is what they are served next. A resource that has not changed is the same one.
+func (p published) follow(since time.Time, d *envoy.Served) published {
+	edits := map[xds.Type]xds.Edit{}
+	for t, lists := range map[xds.Type][2][]envoy.Packed{
+		xds.Cluster: {p.of.Clusters, d.Clusters}, xds.Endpoint: {p.of.Endpoints, d.Endpoints}, xds.Secret: {p.of.Secrets, d.Secrets},
+		xds.Filter: {p.of.Filter, d.Filter}, xds.Routes: {p.of.Routes, d.Routes}, xds.Listener: {p.of.Listeners, d.Listeners},
+	} {
+		changed, removed := compare(lists[0], lists[1])
+		edit := xds.Edit{Removed: removed}
+		for _, packed := range changed {
+			r := xds.NewResource(t, packed.Name, packed.Content)
+			r.Needs = packed.Clusters
+			r.Moved, r.Without = packed.Moved, func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
+			if t == xds.Filter {
+				r.Origin = json.RawMessage(d.PluginJSON) // it may hold keys
+				r.Vary = func(content []byte, times int) []byte { return varyFilter(d, content, times) }
+				r.Trial = xds.NewResource(xds.Listener, d.Trial.Name, d.Trial.Content)
+			}
+			edit.Set = append(edit.Set, r)
+		}
+		edits[t] = edit
+	}
+	return published{d, p.snapshot.Edit(since, edits)}
+}
+
+// leaveOut gives endpoints without some at addresses that have passed to other pods.
+func leaveOut(packed envoy.Packed, moved []string) *xds.Resource {
+	content, err := envoy.LeaveOut(packed.Content, moved)
+	if err != nil {
+		content = nil // no Envoy takes that; but they are ours, and can be read
+	}
+	return xds.NewResource(xds.Endpoint, packed.Name, content)
+}
+
+// compare gives what is new or has changed of a list, and the names of what is gone. Lists mostly have the same names, and
+// contents mostly are the same slices, so that one is compared with the other at once.
+func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []string) {
+	if len(before) == len(now) && (len(now) == 0 || &before[0] == &now[0]) {
+		return nil, nil
+	}
+	var rest map[string]envoy.Packed // of before, once names differ
+	for i, packed := range now {
+		if rest == nil && (i >= len(before) || before[i].Name != packed.Name) {
+			rest = byName(before[min(i, len(before)):])
+		}
+		var was envoy.Packed
+		known := rest == nil
+		if known {
+			was = before[i]
+		} else {
+			was, known = rest[packed.Name]
+			delete(rest, packed.Name)
+		}
+		if !known || !was.Equal(packed) {
+			changed = append(changed, packed)
+		}
+	}
+	if rest == nil {
+		rest = byName(before[min(len(now), len(before)):])
+	}
+	for name := range rest {
+		removed = append(removed, name)
+	}
+	return changed, removed
+}
+
+func byName(all []envoy.Packed) map[string]envoy.Packed {
+	named := make(map[string]envoy.Packed, len(all))
+	for _, packed := range all {
+		named[packed.Name] = packed
+	}
+	return named
+}
+
+// varyFilter is an xds.Resource's Vary for filters, with one of several texts.
+func varyFilter(d *envoy.Served, content []byte, times int) []byte {
+	varied, err := d.VaryFilter(times)
+	if err != nil {
+		return content // it was written before
+	}
+	return varied
+}

@@ -1,0 +1,215 @@
+package memory
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+// Owners remembers whose addresses were, which no EndpointSlice says: an address that passes to another pod must not take the
+// sessions of the one before with it.
+type Owners struct {
+	// Of has each address that is known.
+	Of map[compiler.HostKey]compiler.HostOwner
+
+	table   table[compiler.HostKey, rememberedOwner]
+	touched map[compiler.HostKey]bool       // whose entries may be others than in the table
+	unsaved bool                            // the store does not have all of it
+	history map[compiler.HostKey]pastOwners // of those that have any
+	seen    []compiler.PodAt                // by See last
+}
+
+// pastOwners are who had an address before, and since when it has been without a pod; zero while it has one.
+type pastOwners struct {
+	former []string
+	gone   time.Time
+}
+
+// maxFormer is how many former pods of an address are known, so that slices which still name them are not taken for news.
+// maxOwners is how many addresses are; those that have been without a pod for the longest time are forgotten first.
+const (
+	maxFormer = 4
+	maxOwners = 100_000
+)
+
+// rememberedOwner is an address in the store.
+type rememberedOwner struct {
+	UID    string    `json:"uid"`
+	Reused bool      `json:"reused,omitempty"`
+	Live   bool      `json:"live,omitempty"`
+	Former []string  `json:"former,omitempty"`
+	Gone   time.Time `json:"gone,omitzero"`
+}
+
+func newOwners(s Store) (*Owners, error) {
+	t, read, err := load[compiler.HostKey](s, rememberedOwner.isWorthIt)
+	o := &Owners{
+		Of: map[compiler.HostKey]compiler.HostOwner{}, table: t, history: map[compiler.HostKey]pastOwners{},
+		touched: map[compiler.HostKey]bool{},
+	}
+	for at, r := range read {
+		o.Of[at] = compiler.HostOwner{UID: r.UID, Reused: r.Reused, Live: r.Live}
+		o.history[at] = pastOwners{r.Former, r.Gone}
+	}
+	return o, err
+}
+
+// See notes which pods are at which addresses. It gives the addresses that have passed to another pod, which proxies do not know
+// before [Owners.Confirm].
+func (o *Owners) See(pods []compiler.PodAt, now time.Time) (moved []compiler.HostKey, err error) {
+	if len(pods) > 0 && len(pods) == len(o.seen) && &pods[0] == &o.seen[0] {
+		return nil, nil // the same list, as after most changes
+	}
+	o.seen = pods
+	changed := false
+	there := make(map[compiler.HostKey]bool, len(pods))
+	for len(pods) > 0 {
+		at, n := pods[0].HostKey, 1
+		for n < len(pods) && pods[n].HostKey == at {
+			n++
+		}
+		there[at] = true
+		learnt, passed := o.seeAt(at, pods[:n])
+		changed = changed || learnt
+		if passed {
+			moved = append(moved, at)
+		}
+		pods = pods[n:]
+	}
+	if o.noteGone(there, now) || changed {
+		o.forgetOldest()
+		o.unsaved = true
+	}
+	if len(moved) > 0 {
+		o.unsaved = false
+		err = o.save(true)
+	}
+	return moved, err
+}
+
+// Keep has it remembered, if there is news. Addresses that have passed to another pod are so before anything comes of that; for
+// all others a change need not wait.
+func (o *Owners) Keep() error {
+	if !o.unsaved {
+		return nil
+	}
+	o.unsaved = false
+	return o.save(false)
+}
+
+// seeAt notes the pods that slices name at one address. Several are one that is new, and others that are gone there.
+func (o *Owners) seeAt(at compiler.HostKey, pods []compiler.PodAt) (learnt, passed bool) {
+	known, is := o.Of[at]
+	past := o.history[at]
+	next := known.UID
+	if !is || !slices.ContainsFunc(pods, func(p compiler.PodAt) bool { return p.UID == known.UID }) {
+		next = pods[0].UID
+	}
+	for _, p := range pods {
+		if p.UID != known.UID && !slices.Contains(past.former, p.UID) {
+			next = p.UID
+		}
+	}
+	switch {
+	case !is:
+		o.Of[at], o.touched[at] = compiler.HostOwner{UID: next}, true
+		return true, false
+	case next == known.UID:
+		return false, false
+	}
+	o.touched[at] = true
+	o.Of[at] = compiler.HostOwner{UID: next, Reused: true}
+	former := append(slices.DeleteFunc(past.former, func(uid string) bool { return uid == next }), known.UID)
+	o.history[at] = pastOwners{former: former[max(0, len(former)-maxFormer):]}
+	return true, true
+}
+
+// noteGone notes which addresses are without a pod, and which are so no more. It tells whether there is news.
+func (o *Owners) noteGone(there map[compiler.HostKey]bool, now time.Time) (news bool) {
+	for at := range o.Of {
+		past := o.history[at]
+		if there[at] == past.gone.IsZero() {
+			continue
+		}
+		past.gone, news = time.Time{}, true
+		if !there[at] {
+			past.gone = now.Round(0)
+		}
+		o.history[at], o.touched[at] = past, true
+	}
+	return news
+}
+
+// forgetOldest keeps the memory bounded.
+func (o *Owners) forgetOldest() {
+	if len(o.Of) <= maxOwners {
+		return
+	}
+	var gone []compiler.HostKey
+	for at, past := range o.history {
+		if !past.gone.IsZero() {
+			gone = append(gone, at)
+		}
+	}
+	slices.SortFunc(gone, func(a, b compiler.HostKey) int {
+		return cmp.Or(o.history[a].gone.Compare(o.history[b].gone), a.Compare(b))
+	})
+	for _, at := range gone[:min(len(gone), len(o.Of)-maxOwners)] {
+		delete(o.Of, at)
+		delete(o.history, at)
+		o.touched[at] = true
+	}
+}
+
+// IsPending tells whether addresses have passed to pods of which proxies do not know.
+func (o *Owners) IsPending() bool {
+	for _, known := range o.Of {
+		if known.Reused && !known.Live {
+			return true
+		}
+	}
+	return false
+}
+
+// Confirm says that proxies know all that was seen. It tells whether there was something that they did not know.
+func (o *Owners) Confirm() (news bool, err error) {
+	for at, known := range o.Of {
+		if known.Reused && !known.Live {
+			known.Live, news = true, true
+			o.Of[at], o.touched[at] = known, true
+		}
+	}
+	if news {
+		err = o.save(false)
+	}
+	return news, err
+}
+
+// save has it remembered.
+func (o *Owners) save(urgent bool) error {
+	for at := range o.touched {
+		if _, known := o.Of[at]; !known {
+			o.table.remove(at)
+		} else if err := o.table.set(at, o.describe(at)); err != nil {
+			return err
+		}
+	}
+	clear(o.touched)
+	return o.table.save(urgent)
+}
+
+func (o *Owners) describe(at compiler.HostKey) rememberedOwner {
+	known, past := o.Of[at], o.history[at]
+	return rememberedOwner{known.UID, known.Reused, known.Live, past.former, past.gone}
+}
+
+// isWorthIt leaves out what objects say, and who is forgotten: slices say of an address that had one pod the same again. But one that has
+// no pod now may get another.
+func (r rememberedOwner) isWorthIt() bool { return r.Reused || !r.Gone.IsZero() }
+
+// isSameOwner tells whether what two processes remember of an address is the same.
+func isSameOwner(a, b rememberedOwner) bool {
+	return a.UID == b.UID && a.Reused == b.Reused && a.Live == b.Live && a.Gone.IsZero() == b.Gone.IsZero()
+}

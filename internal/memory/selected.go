@@ -1,0 +1,35 @@
+package memory
+
+import "github.com/limpet-proxy/limpet/compiler"
+
+// Selected remembers which pods Services selected, and which they have left (S42).
+type Selected struct {
+	// Now is what is known.
+	Now   *compiler.Selection
+	table table[string, *compiler.SelectedPod]
+}
+
+func newSelected(s Store) (*Selected, error) {
+	// Which pods Services select is worth nothing: slices will say it again.
+	t, pods, err := load[string](s, func(p *compiler.SelectedPod) bool { return p != nil && !p.Left.IsZero() })
+	for key, p := range pods {
+		if p == nil || !p.Address.IsValid() {
+			delete(pods, key)
+			t.remove(key)
+		}
+	}
+	return &Selected{Now: compiler.NewSelection(pods), table: t}, err
+}
+
+// See notes what a result says.
+func (s *Selected) See(now *compiler.Selection) error {
+	before := s.Now
+	if now == before || now == nil {
+		return nil
+	}
+	s.Now = now
+	return s.table.replace(before.Pods, now.Pods, func(a, b *compiler.SelectedPod) bool { return a == b })
+}
+
+// isSamePod tells whether two processes have seen a Service without a pod at about the same time.
+func isSamePod(a, b compiler.SelectedPod) bool { return a.UID == b.UID && isSameTime(a.Left, b.Left) }

@@ -1,0 +1,61 @@
+package memory
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/limpet-proxy/limpet/internal/atomicfile"
+)
+
+// Store is where entries are kept beyond the end of this process, by key.
+type Store interface {
+	// Read gives all entries. With an error it gives those that it could read.
+	Read() (map[string]json.RawMessage, error)
+	// Write has these entries kept, which do not change any more, and no others. What is urgent is kept once it returns, if it can be at
+	// all.
+	Write(entries map[string]json.RawMessage, urgent bool) error
+	// Whole tells whether all that is known is kept. Else it is what no object of an API server says any more.
+	Whole() bool
+}
+
+// File is a store in a file of that name.
+type File string
+
+// OpenFile is the store in a file; nil for no name.
+func OpenFile(name string) Store {
+	if name == "" {
+		return nil
+	}
+	return File(name)
+}
+
+// Read reads the file. Before it is there that is nothing.
+func (f File) Read() (map[string]json.RawMessage, error) {
+	text, err := os.ReadFile(string(f))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var entries map[string]json.RawMessage
+	if err == nil {
+		err = json.Unmarshal(text, &entries)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", string(f), err)
+	}
+	return entries, nil
+}
+
+// Write writes the file.
+func (f File) Write(entries map[string]json.RawMessage, _ bool) error {
+	text, err := json.MarshalIndent(entries, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(string(f), append(text, '\n'), 0o644)
+}
+
+// Whole is true: a file is written for a change that is told of anyhow.
+func (f File) Whole() bool { return true }
