@@ -44,16 +44,16 @@ var features = []feature{
 		Deployment: rig.Deployment{Policy: aSession, Native: true},
 	},
 	{
-		name: "watched", title: "`--watch`", over: "plain",
-		Deployment: rig.Deployment{Policy: "identity: Address", Watch: true},
+		name: "served", title: "`limpet serve`", over: "plain",
+		Deployment: rig.Deployment{Policy: "identity: Address", Served: true},
 	},
 	{
-		name: "pods", title: "`identity: Pod`, addresses that were others'", over: "watched",
-		Deployment: rig.Deployment{Policy: "identity: Pod", Watch: true, Reused: true},
+		name: "pods", title: "`identity: Pod`, addresses that were others'", over: "served",
+		Deployment: rig.Deployment{Policy: "identity: Pod", Served: true, Reused: true},
 	},
 	{
-		name: "names", title: "`identity: Name`", over: "watched",
-		Deployment: rig.Deployment{Policy: "identity: Name", Watch: true},
+		name: "names", title: "`identity: Name`", over: "served",
+		Deployment: rig.Deployment{Policy: "identity: Name", Served: true},
 	},
 	{
 		name: "within", title: "`onHostLost: RebalanceWithin`", over: "plain",

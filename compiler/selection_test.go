@@ -114,10 +114,16 @@ func TestFollowerSelection(t *testing.T) {
 	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm", Served: &Served{}}}
 	f := newFollower(t, o)
 	left := 0
-	for round := range 150 {
+	for round := range 400 {
 		o.Time = time.Unix(int64(1000+60*round), 0)
 		keep := []string{"keepUnselected: 6m", "keepUnselected: 10m", "keepUnselected: 6m", "forward: false"}[random.IntN(4)*random.IntN(2)]
 		sources := readSelectionDocument(t, keep, []string{bothSelected, oneSelected}[random.IntN(2)])
+		for i := range sources {
+			sources[i].Data = []byte(strings.ReplaceAll(string(sources[i].Data), "10.0.6.1", "127.0.0.6"))
+		}
+		port := []int{81, 81, 81, 8080}[random.IntN(4)] // where the pods are, if they are on Envoy's machine
+		sources = append(sources, Source{Name: "z.yaml", Data: fmt.Appendf(nil, "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\n"+
+			"metadata: {name: other, namespace: infra}\nspec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: %d}]}\n", port)})
 		if random.IntN(4) == 0 {
 			sources = sources[1+random.IntN(2):] // without one pod, or both
 		}

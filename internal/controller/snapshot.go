@@ -34,7 +34,7 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 			r.Moved, r.Without = packed.Moved, func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
 			if t == xds.Filter {
 				r.Origin = json.RawMessage(d.PluginJSON) // it may hold keys
-				r.Vary = func(content []byte, times int) []byte { return varyFilter(d, content, times) }
+				r.Vary = varyFilter(d.Vary)
 				r.Trial = xds.NewResource(xds.Listener, d.Trial.Name, d.Trial.Content)
 			}
 			edit.Set = append(edit.Set, r)
@@ -93,11 +93,13 @@ func byName(all []envoy.Packed) map[string]envoy.Packed {
 	return named
 }
 
-// varyFilter is an xds.Resource's Vary for filters, with one of several texts.
-func varyFilter(d *envoy.Served, content []byte, times int) []byte {
-	varied, err := d.VaryFilter(times)
-	if err != nil {
-		return content // it was written before
+// varyFilter is an xds.Resource's Vary for filters.
+func varyFilter(forms envoy.FilterForms) func(content []byte, times int) []byte {
+	return func(content []byte, times int) []byte {
+		varied, err := forms.Number(times)
+		if err != nil {
+			return content // it was written before
+		}
+		return varied
 	}
-	return varied
 }

@@ -1,4 +1,4 @@
-// Package envoyproc finds an Envoy, makes sure that it could listen where it shall, runs it, and reads its log.
+// Package envoyproc finds an Envoy, makes sure that it could listen where it shall, and runs it.
 package envoyproc
 
 import (

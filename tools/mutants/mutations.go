@@ -14,12 +14,28 @@ const (
 	follower  = "compiler/follower.go"
 	marked    = "internal/compiler/follow/marks.go"
 	coupled   = "internal/compiler/follow/couplings.go"
+	selection = "internal/compiler/follow/selection.go"
 	graph     = "internal/compiler/coupling/graph.go"
 	store     = "internal/compiler/resource/store.go"
 	decisions = "internal/compiler/policy/decisions.go"
 )
 
 var mutations = []mutation{
+	{
+		"readers of a Service that has left pods not marked", selection,
+		"\tfor _, service := range before.ListMoved(s.selected.now) {\n\t\ts.markReaders(service, namespaceOf(service))\n\t}\n",
+		"\t_ = before\n",
+	},
+	{
+		"pods that were left not marked where listeners move", marked,
+		"\t\ts.markReaders(service, namespaceOf(service))\n\t}\n\tfor _, b",
+		"\t\t_ = service\n\t}\n\tfor _, b",
+	},
+	{
+		"what Services select not followed when pods change", selection,
+		"s.stale = s.stale || len(some.Pods)+len(some.Slices) > 0",
+		"s.stale = s.stale || len(some.Slices) > 0",
+	},
 	{
 		"a changed route is not marked", objects,
 		"\ts.markRoute(ref)\n\tfor _, key",

@@ -3,7 +3,6 @@ package rig
 import (
 	"bytes"
 	_ "embed"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"text/template"
 	"time"
 
@@ -24,9 +24,9 @@ import (
 type Deployment struct {
 	// Rule and Policy are more of the rule, and the spec of a policy for its route, in YAML's flow style; empty for none.
 	Rule, Policy string
-	// Flags are those of limpet compile; with Watch it is compile --watch, which knows whose addresses are.
-	Flags []string
-	Watch bool
+	// Flags are those of limpet compile, or, where it is Served, of limpet serve, which knows whose addresses are.
+	Flags  []string
+	Served bool
 	// Native has Envoy load the native filter.
 	Native bool
 	// Reused has other pods have had the addresses before.
@@ -85,76 +85,110 @@ func (r *Rig) Deploy(keys, name string, d Deployment) (*Envoy, error) {
 		}
 		in.Services = append(in.Services, service{name, port})
 	}
-	owners := []string{"new"}
-	if d.Reused {
-		owners = []string{"old", "new"}
+	if d.Served {
+		return r.deployServed(keys, dir, in, ports[1])
 	}
-	for _, in.Owner = range owners {
-		if err := r.compileIn(dir, in, loopback(ports[1])); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+	in.Owner = "new"
+	file, err := in.write(dir)
+	if err != nil {
+		return nil, err
+	}
+	arguments := r.arguments(d, "compile", "-f", file, "-t", "envoy", "-o", filepath.Join(dir, "out"), "--bind", "127.0.0.1")
+	if said, err := exec.Command(filepath.Join(r.root, "bin", "limpet"), arguments...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("limpet compile: %w\n%s", err, said)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "out", "envoy.yaml"))
 	if err != nil {
 		return nil, err
 	}
+	return r.launchDeployed(text, keys, dir, in, ports[1])
+}
+
+// launchDeployed starts the Envoy of a deployment on a bootstrap, with another port for its admin interface.
+func (r *Rig) launchDeployed(bootstrap []byte, keys, dir string, in documentFields, admin int) (*Envoy, error) {
 	var config object
-	if err := yaml.Unmarshal(text, &config); err != nil {
+	if err := yaml.Unmarshal(bootstrap, &config); err != nil {
 		return nil, err
 	}
-	at(config, "admin", "address", "socket_address").(object)["port_value"] = ports[1]
+	at(config, "admin", "address", "socket_address").(object)["port_value"] = admin
 	e, err := launch(append(counting(dir), r.envoy), dir, config, keys, r.Cores.Envoy)
 	if err == nil {
-		e.ports = map[string]int{name: ports[0]}
+		e.ports = map[string]int{filepath.Base(dir): in.Port}
 	}
 	return e, err
 }
 
-// compileIn has limpet write DIR/out.
-func (r *Rig) compileIn(dir string, in documentFields, admin string) error {
-	var text bytes.Buffer
-	if err := template.Must(template.New("").Parse(featureDocuments)).Execute(&text, in); err != nil {
-		return err
+// deployServed is Deploy with limpet serve, which ends with the Envoy. Other owners of the addresses are served before.
+func (r *Rig) deployServed(keys, dir string, in documentFields, admin int) (*Envoy, error) {
+	ports, err := freeport.FindMany(2)
+	if err != nil {
+		return nil, err
 	}
-	file := filepath.Join(dir, "in.yaml")
-	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
-		return err
+	limpet, listen := filepath.Join(r.root, "bin", "limpet"), loopback(ports[0])
+	owners := []string{"new"}
+	if in.Reused {
+		owners = []string{"old", "new"}
 	}
-	filter := []string{"--wasm-path", r.wasm}
-	if in.Native {
-		filter = []string{"--filter", "native", "--native-path", filepath.Join(r.root, "dist", "liblimpet.so")}
+	var server *exec.Cmd
+	for _, in.Owner = range owners {
+		if server != nil {
+			_ = server.Process.Signal(os.Interrupt)
+			_ = server.Wait()
+		}
+		file, err := in.write(dir)
+		if err != nil {
+			return nil, err
+		}
+		server = exec.Command(limpet, r.arguments(in.Deployment, "serve", "-f", file, "--bind", "127.0.0.1", "--listen", listen,
+			"--admin", loopback(ports[1]), "--owners-file", filepath.Join(dir, "owners.json"))...)
+		server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+		if err := startUntil(server, "changes of the input reach Envoys"); err != nil {
+			return nil, err
+		}
 	}
-	arguments := slices.Concat([]string{
-		"compile", "-f", file, "-t", "envoy", "-o", filepath.Join(dir, "out"), "--bind", "127.0.0.1", "--admin", admin,
-	}, filter, in.Flags)
-	command := exec.Command(filepath.Join(r.root, "bin", "limpet"), arguments...)
-	if in.Watch {
-		command.Args = append(command.Args, "--watch")
-		return runUntil(command, "is up to date")
+	text, err := exec.Command(limpet, "bootstrap", "--gateway", "default/edge", "--server", listen).Output()
+	if err != nil {
+		return nil, err
 	}
-	if said, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("limpet compile: %w\n%s", err, said)
+	e, err := r.launchDeployed(text, keys, dir, in, admin)
+	if err == nil {
+		e.server = server
 	}
-	return nil
+	return e, err
 }
 
-// runUntil runs a command until it has said the words.
-func runUntil(command *exec.Cmd, words string) error {
+// arguments are those of a limpet, with the deployment's filter and flags.
+func (r *Rig) arguments(d Deployment, own ...string) []string {
+	filter := []string{"--wasm-path", r.wasm}
+	if d.Native {
+		filter = []string{"--filter", "native", "--native-path", filepath.Join(r.root, "dist", "liblimpet.so")}
+	}
+	return slices.Concat(own, filter, d.Flags)
+}
+
+// write writes the documents.
+func (in documentFields) write(dir string) (file string, err error) {
+	var text bytes.Buffer
+	if err := template.Must(template.New("").Parse(featureDocuments)).Execute(&text, in); err != nil {
+		return "", err
+	}
+	file = filepath.Join(dir, "in.yaml")
+	return file, os.WriteFile(file, text.Bytes(), 0o600)
+}
+
+// startUntil starts a command, and waits until it has said the words.
+func startUntil(command *exec.Cmd, words string) error {
 	said := &output{words: words, done: make(chan struct{})}
 	command.Stdout, command.Stderr = said, said
 	if err := command.Start(); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
 	select {
 	case <-said.done:
-	case err := <-ended:
-		return fmt.Errorf("%s: %w\n%s", command, errors.Join(err, errors.New("it has ended")), said.text.String())
+		return nil
+	case <-time.After(readyWithin):
+		return fmt.Errorf("%s does not say %q:\n%s", command, words, said.text.String())
 	}
-	err := command.Process.Signal(os.Interrupt)
-	<-ended
-	return err
 }
 
 // output is what a command has said so far.

@@ -29,6 +29,7 @@ type Envoy struct {
 	done    chan struct{}
 	log     string
 	worker  string
+	server  *exec.Cmd // of its configuration; nil for none
 }
 
 // launch starts Envoy in a folder on a configuration, and waits until it serves. program is Envoy with what runs it.
@@ -84,8 +85,14 @@ func (e *Envoy) failure(what string) error {
 	return fmt.Errorf("%s; its log ends:\n%s", what, text[max(0, len(text)-4000):])
 }
 
-// Stop ends Envoy.
+// Stop ends Envoy, and its server.
 func (e *Envoy) Stop() {
+	if e.server != nil {
+		defer func() {
+			_ = e.server.Process.Kill()
+			_ = e.server.Wait()
+		}()
+	}
 	_ = e.command.Process.Signal(syscall.SIGTERM) // fails where it has ended already
 	select {
 	case <-e.done:

@@ -42,8 +42,8 @@ type Served struct {
 	Filter     []Packed
 	Trial      Packed
 	PluginJSON []byte
-
-	filter Settings // that the filter is made of
+	// Vary gives Filter in other forms.
+	Vary FilterForms
 }
 
 // ListenerAddress is where a listener listens, for connections or datagrams.
@@ -114,7 +114,7 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, story Stor
 	slices.SortFunc(d.Secrets, comparePacked)
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
 	if len(listeners) > 0 {
-		d.filter = Settings{
+		d.Vary.of = Settings{
 			ModulePath: a.Settings.ModulePath, ModuleSHA256: a.Settings.ModuleSHA256, Native: a.Settings.Native,
 			Plugin: a.Settings.Plugin, PluginJSON: a.Settings.PluginJSON,
 		}

@@ -96,8 +96,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestVaryFilter holds that a filter in another form is configured alike, with other text for each number.
-func TestVaryFilter(t *testing.T) {
+// TestFilterForms holds that a filter in another form is configured alike, with other text for each number.
+func TestFilterForms(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		a := Assembly{Settings: Settings{
 			Native: native, ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig(), PluginJSON: []byte(`{"policies":[]}`),
@@ -108,7 +108,7 @@ func TestVaryFilter(t *testing.T) {
 		}
 		seen := map[string]bool{string(d.Filter[0].Content): true}
 		for number := range 5 {
-			varied, err := d.VaryFilter(number)
+			varied, err := d.Vary.Number(number)
 			if err != nil || seen[string(varied)] || !bytes.Contains(varied, a.Settings.PluginJSON) {
 				t.Errorf("%d: %q, %v", number, varied, err)
 			}

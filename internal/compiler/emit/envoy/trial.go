@@ -33,12 +33,15 @@ func (e *emitter) newTrial() *listenerv3.Listener {
 	}
 }
 
-// VaryFilter gives the resource of limpet's filter with a number after its configuration, written in white space. Envoy takes what it has
-// refused for taken when it comes once more: it looks at nothing that it has seen last.
-func (d *Served) VaryFilter(number int) ([]byte, error) {
-	e := &emitter{settings: d.filter}
-	text := string(d.filter.PluginJSON) + binaryInSpace.Replace(strconv.FormatInt(int64(number), 2))
-	content := e.marshalBinary(e.packExtension(FilterName(d.filter.Native), e.newConfigured(d.filter.PluginJSON, text)))
+// FilterForms writes the resource of limpet's filter in forms that mean the same.
+type FilterForms struct{ of Settings }
+
+// Number gives the one with a number after the configuration, written in white space. Envoy takes what it has refused for taken when it
+// comes once more: it looks at nothing that it has seen last.
+func (f FilterForms) Number(number int) ([]byte, error) {
+	e := &emitter{settings: f.of}
+	text := string(f.of.PluginJSON) + binaryInSpace.Replace(strconv.FormatInt(int64(number), 2))
+	content := e.marshalBinary(e.packExtension(FilterName(f.of.Native), e.newConfigured(f.of.PluginJSON, text)))
 	return content, e.err
 }
 
