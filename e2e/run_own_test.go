@@ -111,7 +111,7 @@ func TestListenerComesWhenPortIsFree(t *testing.T) {
 	clients.Every = 5 * time.Millisecond
 	tally := clients.During(func() {
 		_ = taken.Close()
-		w.AwaitLine(t, fmt.Sprintf(`limpet: change 1 live in \d+ ms: new listener 127.0.0.1:%d`, port))
+		w.AwaitLine(t, fmt.Sprintf(`limpet: change 1 live in \d+ ms: new listener 127.0.0.1:%d.*`, port))
 		visit(t, harness.NewClient(port), "/cart")
 	})
 	if tally.Failed() > 0 || tally.Moved() > 0 {
@@ -135,7 +135,7 @@ func TestOnlyListenerComesWhenPortIsFree(t *testing.T) {
 	}
 	stay(t, w.Client(), "/cart", 3)
 	_ = taken.Close()
-	w.AwaitLine(t, fmt.Sprintf(`limpet: change 2 live in \d+ ms: .*listener 127.0.0.1:%d`, port))
+	w.AwaitLine(t, fmt.Sprintf(`limpet: change 2 live in \d+ ms: .*listener 127.0.0.1:%d.*`, port))
 	stay(t, harness.NewClient(port), "/cart", 3)
 }
 
