@@ -78,6 +78,7 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 func (c *client) forget(t Type, name string) {
 	delete(c.types[t].has, name)
 	delete(c.types[t].rejected, name)
+	delete(c.types[t].unsure, name)
 	c.dirty.add(t, name)
 }
 
@@ -115,10 +116,12 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 			k.has[r.Name] = r.Version
 		}
 		delete(k.rejected, r.Name)
+		delete(k.unsure, r.Name)
 		c.dirty.add(t, r.Name) // until it is looked at
 	}
 	for _, name := range p.removed {
 		delete(k.has, name)
+		delete(k.unsure, name)
 	}
 }
 
@@ -159,6 +162,9 @@ func (c *client) reject(t Type, p *push, words string, now time.Time) {
 	c.observe.rejected(t, names, words)
 	if len(p.resources) > 1 {
 		k.limit = len(p.resources) / 2
+		for _, name := range names {
+			k.unsure[name] = true
+		}
 		return
 	}
 	for _, r := range p.resources {
@@ -167,5 +173,6 @@ func (c *client) reject(t Type, p *push, words string, now time.Time) {
 	}
 	for _, name := range p.removed { // it has it still; asking again changes nothing
 		delete(k.has, name)
+		delete(k.unsure, name)
 	}
 }

@@ -71,6 +71,7 @@ type clientType struct {
 	has      map[string]string // versions that the Envoy has acknowledged, or has come with
 	pending  *push             // which it has not answered
 	rejected map[string]Rejection
+	unsure   map[string]bool // names in messages that it rejected, of which it may have taken some
 	// refused counts what was rejected; it begins anywhere for an Envoy that may have rejected something before.
 	refused int
 	// limit is how many resources a push may have, while the one is looked for that made an Envoy reject several.
@@ -80,7 +81,7 @@ type clientType struct {
 func newClient(deadline time.Duration, o observer, now time.Time) *client {
 	c := &client{deadline: deadline, observe: o, connected: now}
 	for t := range c.types {
-		c.types[t] = clientType{names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{}}
+		c.types[t] = clientType{names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{}, unsure: map[string]bool{}}
 	}
 	return c
 }
@@ -164,7 +165,7 @@ func (c *client) pushStages(now time.Time) {
 	}
 }
 
-// removeRest takes away what the target does not have: listeners, then what only their routes needed. What is rejected may keep that in use.
+// removeRest takes away what the target does not have: listeners, then what only their routes needed. What is rejected may need it still.
 func (c *client) removeRest(now time.Time) {
 	if c.hasRejected(Routes) || c.hasRejected(Listener) || c.hasRejected(Filter) {
 		return

@@ -404,6 +404,57 @@ func TestClientRandom(t *testing.T) {
 	}
 }
 
+// TestClientRandomRejections: whatever an Envoy does not take, answers late to or has when it comes back, no name is forgotten, it has
+// the rest while it is at peace, and all of it once everything is good.
+func TestClientRandomRejections(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		e := newFakeEnvoy(t)
+		e.rejects = true
+		last := NewSnapshot(e.now, nil)
+		for round := range 30 {
+			good := randomSnapshot(t, random, e.now, 1, round)
+			last = last.Edit(e.now, findEdits(last, good))
+			if round < 29 {
+				last = last.Edit(e.now, spoil(random, last))
+			}
+			e.set(last)
+			for range random.IntN(20) {
+				e.step()
+				holdsDirty(t, e.client)
+			}
+			switch random.IntN(8) {
+			case 0:
+				e.connect()
+				e.set(last)
+			case 1:
+				e.passTime(RetryAfter + time.Second)
+			}
+		}
+		e.run()
+		e.passTime(RetryAfter + time.Second)
+		holdsDirty(t, e.client)
+		if err := e.holds(last); err != nil || len(e.client.listRejected()) > 0 || t.Failed() {
+			t.Fatalf("seed %d: %v; rejected are %v; %q", seed, err, e.client.listRejected(), e.tail())
+		}
+	}
+}
+
+// spoil gives an edit after which an Envoy rejects some resources.
+func spoil(random *rand.Rand, s *Snapshot) map[Type]Edit {
+	edits := map[Type]Edit{}
+	for _, t := range []Type{Cluster, Endpoint, Filter, Routes, Listener} {
+		var e Edit
+		for _, r := range s.Resources(t) {
+			if len(r.Moved) == 0 && random.IntN(6) == 0 {
+				e.Set = append(e.Set, text(t, r.Name, string(r.Body.GetValue())+" bad"))
+			}
+		}
+		edits[t] = e
+	}
+	return edits
+}
+
 // findEdits makes one snapshot of another.
 func findEdits(from, to *Snapshot) map[Type]Edit {
 	edits := map[Type]Edit{}

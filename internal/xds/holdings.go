@@ -23,7 +23,7 @@ func (c *client) isClean(t Type, name string, r *Resource) bool {
 	switch {
 	case r != nil:
 		return k.has[name] == r.Version && r.last <= c.routed
-	case k.has[name] == "":
+	case k.has[name] == "" && !k.unsure[name]:
 		return !k.names[name] // who asks is told that there is nothing
 	default:
 		return !k.wildcard // it is taken away, where the Envoy does not drop it itself

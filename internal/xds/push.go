@@ -44,7 +44,7 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 		switch {
 		case c.isClean(t, name, whole):
 			delete(c.dirty[t], name)
-		case r == nil && k.has[name] == "":
+		case r == nil && k.has[name] == "" && k.names[name]:
 			absent = append(absent, name)
 			delete(c.dirty[t], name)
 		case r != nil && k.isAsked(name) && !c.isSettled(t, r) && !c.isHeldBack(t, name):
@@ -65,7 +65,7 @@ func (c *client) pushRemovals(t Type, now time.Time) {
 	}
 	var gone []string
 	for name := range c.dirty[t] {
-		if k.has[name] != "" && c.target.find(t, name) == nil && !c.isReady(t, name) {
+		if (k.has[name] != "" || k.unsure[name]) && c.target.find(t, name) == nil && !c.isReady(t, name) {
 			gone = append(gone, name)
 		}
 	}
