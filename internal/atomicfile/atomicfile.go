@@ -1,5 +1,4 @@
-// Package atomicfile writes files that are there whole or not at all: one, or several together, into a folder that can
-// be locked.
+// Package atomicfile writes files that are there whole or not at all: one, or several together.
 package atomicfile
 
 import (

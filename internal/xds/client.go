@@ -150,7 +150,7 @@ func (c *client) pushStages(now time.Time) {
 	for _, t := range []Type{Endpoint, Cluster, Secret, Filter} {
 		c.push(t, now)
 	}
-	if !c.pass(stageClusters, now, c.hasAll(Cluster) && c.hasEndpoints() && c.hasAsked(Filter) && c.hasAsked(Secret)) ||
+	if !c.pass(stageClusters, now, c.hasAll(Cluster) && c.hasEndpoints() && c.hasAsked(Filter, Secret)) ||
 		!c.tryFilters(now) {
 		return
 	}
@@ -159,15 +159,16 @@ func (c *client) pushStages(now time.Time) {
 		return
 	}
 	c.push(Listener, now)
-	has := c.hasReachable
-	if c.pass(stageListeners, now, c.hasAll(Listener) && has(Routes) && has(Filter) && has(Secret)) &&
-		!c.hasRejected(Routes) && !c.hasRejected(Listener) && !c.hasRejected(Filter) {
+	if c.pass(stageListeners, now, c.hasAll(Listener) && c.hasReachable(Routes, Filter, Secret)) {
 		c.removeRest(now)
 	}
 }
 
-// removeRest takes away what the target does not have: listeners, then what only their routes needed.
+// removeRest takes away what the target does not have: listeners, then what only their routes needed. What is rejected may keep that in use.
 func (c *client) removeRest(now time.Time) {
+	if c.hasRejected(Routes) || c.hasRejected(Listener) || c.hasRejected(Filter) {
+		return
+	}
 	for _, t := range []Type{Listener, Cluster} {
 		if c.pushRemovals(t, now); c.types[t].pending != nil {
 			return

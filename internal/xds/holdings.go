@@ -47,18 +47,20 @@ func (c *client) isWithheld(t Type, r *Resource) bool {
 	})
 }
 
-// hasAll tells whether everything of a type is settled; hasAsked leaves out what the Envoy has not asked for.
-func (c *client) hasAll(t Type) bool { return c.has(t, false) }
+// hasAll tells whether everything of types is settled; hasAsked leaves out what the Envoy has not asked for.
+func (c *client) hasAll(types ...Type) bool { return c.has(types, false) }
 
-func (c *client) hasAsked(t Type) bool { return c.has(t, true) }
+func (c *client) hasAsked(types ...Type) bool { return c.has(types, true) }
 
 // hasReachable leaves that out if there are listeners that the Envoy has rejected: what these lead to is never asked for.
-func (c *client) hasReachable(t Type) bool { return c.has(t, c.hasRejected(Listener)) }
+func (c *client) hasReachable(types ...Type) bool { return c.has(types, c.hasRejected(Listener)) }
 
-func (c *client) has(t Type, asked bool) bool {
-	for name := range c.dirty[t] {
-		if r := c.want(t, name); r != nil && (!asked || c.types[t].isAsked(name)) && !c.isSettled(t, r) {
-			return false
+func (c *client) has(types []Type, asked bool) bool {
+	for _, t := range types {
+		for name := range c.dirty[t] {
+			if r := c.want(t, name); r != nil && (!asked || c.types[t].isAsked(name)) && !c.isSettled(t, r) {
+				return false
+			}
 		}
 	}
 	return true
