@@ -323,7 +323,9 @@ func (u *Update) Configuration() (*Result, error) {
 	if u.result != nil {
 		return u.result, nil
 	}
-	r := &Result{PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled, Selection: u.Selection}
+	r := &Result{
+		PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled, Selection: u.Selection,
+	}
 	var err error
 	r.Served, err = u.follower.state.Served(u.keys, u.follower.options.served().storyOf)
 	r.LongestUnused, u.result = u.follower.state.LongestUnused(), r

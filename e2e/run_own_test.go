@@ -111,12 +111,32 @@ func TestListenerComesWhenPortIsFree(t *testing.T) {
 	clients.Every = 5 * time.Millisecond
 	tally := clients.During(func() {
 		_ = taken.Close()
-		w.AwaitLine(t, fmt.Sprintf(`limpet: change 1 live in \d+ ms: new listener 127.0.0.1:%d`, port))
+		w.AwaitLine(t, fmt.Sprintf(`limpet: change 1 live in \d+ ms: new listener 127.0.0.1:%d.*`, port))
 		visit(t, harness.NewClient(port), "/cart")
 	})
 	if tally.Failed() > 0 || tally.Moved() > 0 {
 		t.Errorf("%v", tally)
 	}
+}
+
+// TestOnlyListenerComesWhenPortIsFree: where that is the only listener, the one that it takes the place of goes on until then.
+func TestOnlyListenerComesWhenPortIsFree(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := taken.Addr().(*net.TCPAddr).Port
+	w := harness.RunWatching(t, harness.OneRoute(harness.Backends(t, "a", "b"), harness.CookieRule("cart", "pods")), harness.NewRing("k"))
+	text := w.Documents.YAML(t)
+	if said := w.SetText(t, strings.Replace(text, fmt.Sprintf("port: %d}", w.Port), fmt.Sprintf("port: %d}", port), 1)); !strings.Contains(said, "failed;") {
+		t.Errorf("limpet says %q", said)
+	}
+	stay(t, w.Client(), "/cart", 3)
+	_ = taken.Close()
+	w.AwaitLine(t, fmt.Sprintf(`limpet: change 2 live in \d+ ms: .*listener 127.0.0.1:%d.*`, port))
+	stay(t, harness.NewClient(port), "/cart", 3)
 }
 
 // TestServeUnixSocket: an Envoy asks limpet serve over a socket that only its owner can open, and is believed to be what its bootstrap

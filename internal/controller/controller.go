@@ -104,6 +104,7 @@ type loop struct {
 	until     time.Time // when the same input comes to something else, as a host will have drained; zero is never
 	collected time.Time
 	readError string // the last one, empty since the input could be read again
+	failure   string // why the last pass failed, empty where it did not, or of another input
 }
 
 // remembered is what a pass leaves to the next ones.
@@ -167,7 +168,7 @@ func (c *Controller) reread(since time.Time) {
 	}
 	c.loop.readError = ""
 	if !now.equal(&c.loop.input) {
-		c.loop.input = now
+		c.loop.input, c.loop.failure = now, ""
 		c.pass(since)
 	}
 }
@@ -181,7 +182,14 @@ func (c *Controller) pass(since time.Time) {
 		message.PrintProblems(c.Stderr, p.warnings)
 		what, err = c.publish(since, p)
 	}
+	said := c.loop.failure
+	c.loop.failure = ""
+	if err != nil {
+		c.loop.failure = err.Error()
+	}
 	switch {
+	case err != nil && c.loop.failure == said: // it is tried again
+		c.loop.changes--
 	case err != nil:
 		c.printFailure(err)
 	case what == "": // and so it was no change
@@ -199,6 +207,8 @@ func (c *Controller) compileHeld() (*pass, error) {
 	p, err := c.loop.held.compile(c.loop.input, c.compile, c.Stderr)
 	if err == nil {
 		c.loop.until = p.result.Until
+	} else if errors.As(err, &addressError{}) {
+		c.loop.until = time.Now().Add(probeEvery)
 	}
 	return p, err
 }

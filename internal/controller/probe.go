@@ -13,6 +13,9 @@ import (
 // probeEvery is after what time an address is tried again that could not be had.
 const probeEvery = 5 * time.Second
 
+// addressError is that of a change of which no listener can be where it shall be.
+type addressError struct{ error }
+
 // updateProbed is update without the new listeners at whose addresses an Envoy on this machine could not listen.
 func (c *Controller) updateProbed(p *pass) error {
 	r := &c.remembered
@@ -35,7 +38,7 @@ func (c *Controller) updateProbed(p *pass) error {
 	case len(more) == 0:
 		return nil
 	case len(more) == len(all):
-		return envoyproc.CheckFree(all)
+		return addressError{envoyproc.CheckFree(all)}
 	}
 	unusable := maps.Clone(r.unusable) // the follower has the last ones
 	maps.Copy(unusable, more)

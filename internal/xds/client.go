@@ -165,7 +165,7 @@ func (c *client) pushStages(now time.Time) {
 	}
 }
 
-// removeRest takes away what the target does not have: listeners, then what only their routes needed. What is rejected may keep that in use.
+// removeRest takes away what the target does not have: listeners, then what only their routes needed. What is rejected may need it still.
 func (c *client) removeRest(now time.Time) {
 	if c.hasRejected(Routes) || c.hasRejected(Listener) || c.hasRejected(Filter) {
 		return

@@ -282,11 +282,6 @@ var mutations = []mutation{
 		"\t\t\tknown.config = c",
 	},
 	{
-		"endpoints do not change their place", merged,
-		"inline != m.assembly.Inline {",
-		"inline && !m.assembly.Inline {",
-	},
-	{
 		"a host that goes leaves the shell host away", merged,
 		"\treturn s.written[domain]\n",
 		"\treturn nil\n",
@@ -298,17 +293,12 @@ var mutations = []mutation{
 	},
 	{
 		"sites are not stale", merged,
-		"\t\t\tm.stale.sites[key.site] = true\n\t\t\tall",
-		"\t\t\tall",
-	},
-	{
-		"clusters are not stale", merged,
-		"\ts.clusters = s.clusters || len(changes) > 0\n",
+		"\t\t\tm.stale.sites[key.site] = true\n",
 		"",
 	},
 	{
 		"clusters of a served Gateway not counted", merged,
-		"\t\ts.gateway.clusters.count(h.Clusters, by)\n",
+		"\ts.gateway.clusters.count(h.Clusters, by)\n",
 		"",
 	},
 	{
