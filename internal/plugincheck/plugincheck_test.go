@@ -126,10 +126,13 @@ var smallestEdits = []edit{
 	{"a route without a name", "{ name: shop, match", "{ match"},
 	{"the pin of another name", "HeaderBasedSessionState, name: x-limpet-pin", "HeaderBasedSessionState, name: x-pin"},
 	{"pinHeader in the JSON alone", `"version":"limpet.dev/v1"`, `"version":"limpet.dev/v1","pinHeader":"x-pin"`},
-	{"Envoy's cookie", `envoy.http.stateful_session.header
+	{
+		"Envoy's cookie",
+		`envoy.http.stateful_session.header
                 typed_config: { "@type": type.googleapis.com/envoy.extensions.http.stateful_session.header.v3.HeaderBasedSessionState, name: x-limpet-pin }`,
 		`envoy.http.stateful_session.cookie
-                typed_config: { "@type": type.googleapis.com/envoy.extensions.http.stateful_session.cookie.v3.CookieBasedSessionState, cookie: { name: a } }`},
+                typed_config: { "@type": type.googleapis.com/envoy.extensions.http.stateful_session.cookie.v3.CookieBasedSessionState, cookie: { name: a } }`,
+	},
 	{"no fence on requests", "request_mutations: [{ remove: x-limpet-pin }], ", ""},
 	{"no fence on responses", ", response_mutations: [{ remove: x-limpet-pin }]", ""},
 	{"no fence", "header_mutation.v3.HeaderMutation", "grpc_web.v3.GrpcWeb"},
