@@ -155,8 +155,12 @@ var smallestEdits = []edit{
 var largeEdits = []edit{
 	{"not strict on the route", "strict: true", "strict: false"},
 	{"connections are tried again", "retry_on: retriable-status-codes", "retry_on: 'retriable-status-codes, connect-failure'"},
-	{"the virtual host tries connections again", "cluster: shop\n                  retry_policy: { retry_on: retriable-status-codes, retriable_status_codes: [425] }\n",
-		"cluster: shop\n              retry_policy: { retry_on: 5xx }\n            - name: b\n              domains: [b]\n              routes:\n              - name: b\n                match: { prefix: / }\n                direct_response: { status: 200 }\n"},
+	{
+		"the virtual host tries connections again",
+		"cluster: shop\n                  retry_policy: { retry_on: retriable-status-codes, retriable_status_codes: [425] }\n",
+		"cluster: shop\n              retry_policy: { retry_on: 5xx }\n            - name: b\n              domains: [b]\n              routes:\n" +
+			"              - name: b\n                match: { prefix: / }\n                direct_response: { status: 200 }\n",
+	},
 	{"limpet is not on", "                  limpet: { \"@type\": type.googleapis.com/envoy.config.route.v3.FilterConfig, config: {} }\n", ""},
 	{"the fence is not on", "                  envoy.filters.http.header_mutation: { \"@type\": type.googleapis.com/envoy.config.route.v3.FilterConfig, config: {} }\n", ""},
 	{"settings for limpet under the name of all wasm", "                  limpet: {", "                  envoy.filters.http.wasm: {"},
