@@ -126,10 +126,13 @@ var smallestEdits = []edit{
 	{"a route without a name", "{ name: shop, match", "{ match"},
 	{"the pin of another name", "HeaderBasedSessionState, name: x-limpet-pin", "HeaderBasedSessionState, name: x-pin"},
 	{"pinHeader in the JSON alone", `"version":"limpet.dev/v1"`, `"version":"limpet.dev/v1","pinHeader":"x-pin"`},
-	{"Envoy's cookie", `envoy.http.stateful_session.header
+	{
+		"Envoy's cookie",
+		`envoy.http.stateful_session.header
                 typed_config: { "@type": type.googleapis.com/envoy.extensions.http.stateful_session.header.v3.HeaderBasedSessionState, name: x-limpet-pin }`,
 		`envoy.http.stateful_session.cookie
-                typed_config: { "@type": type.googleapis.com/envoy.extensions.http.stateful_session.cookie.v3.CookieBasedSessionState, cookie: { name: a } }`},
+                typed_config: { "@type": type.googleapis.com/envoy.extensions.http.stateful_session.cookie.v3.CookieBasedSessionState, cookie: { name: a } }`,
+	},
 	{"no fence on requests", "request_mutations: [{ remove: x-limpet-pin }], ", ""},
 	{"no fence on responses", ", response_mutations: [{ remove: x-limpet-pin }]", ""},
 	{"no fence", "header_mutation.v3.HeaderMutation", "grpc_web.v3.GrpcWeb"},
@@ -152,8 +155,12 @@ var smallestEdits = []edit{
 var largeEdits = []edit{
 	{"not strict on the route", "strict: true", "strict: false"},
 	{"connections are tried again", "retry_on: retriable-status-codes", "retry_on: 'retriable-status-codes, connect-failure'"},
-	{"the virtual host tries connections again", "cluster: shop\n                  retry_policy: { retry_on: retriable-status-codes, retriable_status_codes: [425] }\n",
-		"cluster: shop\n              retry_policy: { retry_on: 5xx }\n            - name: b\n              domains: [b]\n              routes:\n              - name: b\n                match: { prefix: / }\n                direct_response: { status: 200 }\n"},
+	{
+		"the virtual host tries connections again",
+		"cluster: shop\n                  retry_policy: { retry_on: retriable-status-codes, retriable_status_codes: [425] }\n",
+		"cluster: shop\n              retry_policy: { retry_on: 5xx }\n            - name: b\n              domains: [b]\n              routes:\n" +
+			"              - name: b\n                match: { prefix: / }\n                direct_response: { status: 200 }\n",
+	},
 	{"limpet is not on", "                  limpet: { \"@type\": type.googleapis.com/envoy.config.route.v3.FilterConfig, config: {} }\n", ""},
 	{"the fence is not on", "                  envoy.filters.http.header_mutation: { \"@type\": type.googleapis.com/envoy.config.route.v3.FilterConfig, config: {} }\n", ""},
 	{"settings for limpet under the name of all wasm", "                  limpet: {", "                  envoy.filters.http.wasm: {"},

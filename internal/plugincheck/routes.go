@@ -57,8 +57,8 @@ func (t *table) checkNames() {
 	for i := range t.chain.plugin.config.Policies {
 		for j, name := range t.chain.plugin.config.Policies[i].Routes {
 			if !slices.Contains(t.names, name) {
-				t.add(policies, "policies[%d].routes[%d]: Not found: %s: no route of the route configuration has this name%s", i, j, strconv.Quote(name),
-					suggest.DidYouMean(name, t.names))
+				t.add(policies, "policies[%d].routes[%d]: Not found: %q: no route of the route configuration has this name%s",
+					i, j, name, suggest.DidYouMean(name, t.names))
 			}
 		}
 	}
@@ -171,7 +171,8 @@ func (t *table) checkRemoved(p place) {
 	} {
 		field, why := removal[0], removal[1]
 		has := func(level value) bool { return containsFold(level.get(field).texts(), header) }
-		if !slices.ContainsFunc(p.levels(), has) && !slices.ContainsFunc(p.route.get("route").get("weighted_clusters").get("clusters").items(), has) {
+		levels := append(p.levels(), p.route.get("route").get("weighted_clusters").get("clusters").items()...)
+		if !slices.ContainsFunc(levels, has) {
 			t.addOnce(p.table.get(field), "Required value: %q (pinHeader): "+why, header)
 		}
 	}
