@@ -41,7 +41,7 @@ func TestCORSLetsTheSessionHeaderThrough(t *testing.T) {
 		if exposed := first.Header["Access-Control-Expose-Headers"]; !corsHas(exposed, name, literally) {
 			t.Errorf("%s: a response exposes the headers %q", name, exposed)
 		}
-		token := http.Header(first.Header).Get(name)
+		token := first.Header.Get(name)
 		stay(t, envoy.Stranger(), "/"+name, 4, "Origin: "+origin, name+": "+token)
 	}
 }

@@ -142,14 +142,14 @@ func TestTicket(t *testing.T) {
 		want(t, "answer", w.get("limpet-ticket: "+good).header("limpet-session"), "outcome=moved; reason=host-gone; policy=p; age=300")
 		w.pass(5 * time.Minute)
 		r = w.get("limpet-ticket: " + good)
-		want(t, "answer after ten minutes", r.header("limpet-session"), "")
-		want(t, "cache-control", r.header("cache-control"), "private, stale-if-error=60")
+		want(t, "answer after ten minutes", r.header("limpet-session"), "ticket=invalid")
+		want(t, "cache-control", r.header("cache-control"), "no-store")
 		want(t, "tickets at the backend", len(values(r.received, "limpet-ticket")), 0)
 	})
 }
 
-// TestHostileTickets: forged, expired, too long a life, another scope's, another key's, a token. None is answered, and none gets
-// to the backend.
+// TestHostileTickets: forged, expired, too long a life, another scope's, another key's, a token. Each has the same answer, which
+// tells nothing, and none gets to the backend.
 func TestHostileTickets(t *testing.T) {
 	each(t, with(config(), `"debugTickets":true`), func(t *testing.T, w *world) {
 		own := scopeOf(t, "a", secretA, "p")
@@ -171,7 +171,8 @@ func TestHostileTickets(t *testing.T) {
 			"empty":                 "",
 		} {
 			r := w.get("limpet-ticket: " + text)
-			want(t, name+": answer", r.header("limpet-session"), "")
+			want(t, name+": answer", r.header("limpet-session"), "ticket=invalid")
+			want(t, name+": cache", r.header("cache-control"), "no-store")
 			want(t, name+": tickets at the backend", len(values(r.received, "limpet-ticket")), 0)
 		}
 		want(t, "the good one", w.get("limpet-ticket: "+good).header("limpet-session"), "outcome=pinned; policy=p; age=0")

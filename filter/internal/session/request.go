@@ -32,6 +32,8 @@ type Exchange struct {
 	cacheableMethod bool
 	// debug is whether the client has a ticket and so is told what becomes of the session.
 	debug bool
+	// badTicket is whether the client has one that can't be verified.
+	badTicket bool
 	// held is what the client's envelope held, nil for none; written is when that was made.
 	held    *held
 	written int64

@@ -11,8 +11,11 @@ import (
 // path (a pinned host answered, nothing is due) it reads two headers, of which one is there, and writes none.
 func (x *Exchange) Response(h Reply) Outcome {
 	outcome := x.respond(h)
-	if x.debug {
+	switch {
+	case x.debug:
 		x.answer(h, outcome)
+	case x.badTicket:
+		x.answerBadTicket(h)
 	}
 	if x.held != nil {
 		x.Drop()

@@ -45,6 +45,7 @@ func (x *Exchange) readTicket(h Headers) {
 	ticket, ok := h.Get(policyconfig.TicketHeader)
 	if ok {
 		x.debug = x.policy.scope.Ticket(ticket, x.now, x.policy.rules.Skew)
+		x.badTicket = !x.debug
 		h.Remove(policyconfig.TicketHeader)
 	}
 }
@@ -62,6 +63,15 @@ func (x *Exchange) answer(h Reply, o Outcome) {
 		b = strconv.AppendInt(append(b, "; age="...), x.age(), 10)
 	}
 	h.Set(policyconfig.AnswerHeader, stringOf(b))
+	h.Set("cache-control", "no-store")
+}
+
+// badTicketAnswer is all that one is told whose ticket can't be verified: no reason, no key and no policy.
+const badTicketAnswer = "ticket=invalid"
+
+// answerBadTicket says so, lest it look as if nobody read tickets.
+func (x *Exchange) answerBadTicket(h Reply) {
+	h.Set(policyconfig.AnswerHeader, badTicketAnswer)
 	h.Set("cache-control", "no-store")
 }
 

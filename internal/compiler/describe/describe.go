@@ -248,15 +248,8 @@ func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (E
 	out := Effect{TrafficPath: newTrafficPath(decision.Path, decision.Rule)}
 	e, withheld := &decision.Effective, d.findWithheld(decision) != ""
 	for _, f := range e.Fields {
-		holds := findHolding(f.Name, decision)
-		switch own := f.Level != precedence.BuiltIn && f.Origin.Ref == ref; {
-		case own && withheld:
-		case own && !e.On && f.Name != disabledField:
-			out.Overridden = append(out.Overridden, OverriddenField{f.Name, d.newOrigin(f.FieldValue), d.newOrigin(e.Fields[0].FieldValue)})
-		case own && holds != "":
-			out.Overridden = append(out.Overridden, OverriddenField{f.Name, d.newOrigin(f.FieldValue), newTargetOrigin(holds)})
-		case own:
-			out.Effective = append(out.Effective, d.describeField(f, decision))
+		if f.Level != precedence.BuiltIn && f.Origin.Ref == ref && !withheld {
+			d.addOwnField(&out, f, decision)
 		}
 		for _, b := range f.Overrides {
 			if b.Origin.Ref == ref && (!b.Implied || f.Text != b.Text) {
@@ -271,6 +264,19 @@ func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (E
 		out.Notes = append(out.Notes, d.findWithheld(decision))
 	}
 	return out, len(out.Effective)+len(out.Overridden)+len(out.Notes) > 0
+}
+
+// addOwnField shows a field that the policy writes and that nothing stronger does. Where sessions are off only what says so is effective.
+func (d *describer) addOwnField(out *Effect, f *precedence.Field, decision *policy.Decision) {
+	e, holds := &decision.Effective, findHolding(f.Name, decision)
+	switch {
+	case !e.On && f.Name != disabledField:
+		out.Overridden = append(out.Overridden, OverriddenField{f.Name, d.newOrigin(f.FieldValue), d.newOrigin(e.Fields[0].FieldValue)})
+	case holds != "":
+		out.Overridden = append(out.Overridden, OverriddenField{f.Name, d.newOrigin(f.FieldValue), newTargetOrigin(holds)})
+	default:
+		out.Effective = append(out.Effective, d.describeField(f, decision))
+	}
 }
 
 // writesSome tells whether a policy writes some field that would be effective.

@@ -25,7 +25,8 @@ func (o *Options) limitDomain(_ *Rule, s *Session) Limit {
 		}
 	}
 	return Limit{Field: "cookie.domain", Why: fmt.Sprintf(
-		"none of the hosts of rule %d of %s (%s) is below this domain: browsers will drop the cookie", s.Rule, s.Route, strings.Join(hosts, ", "))}
+		"none of the hosts of rule %d of %s (%s) is below this domain: browsers will drop the cookie",
+		s.Rule, s.Route, strings.Join(hosts, ", "))}
 }
 
 func isBelow(name, domain string) bool {

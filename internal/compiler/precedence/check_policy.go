@@ -86,7 +86,8 @@ func checkTargets(spec *v1alpha1.SessionPersistencePolicySpec) (errs policyconfi
 	for _, ref := range listReferences(spec) {
 		group := object.APIKind(string(ref.Kind)).Group
 		if ref.Group != nil && string(*ref.Group) != group || ref.Name == "" {
-			refuse("spec.targetRefs", fmt.Sprintf("Invalid value: %q of the group %q is no target", ref.Kind, *cmp.Or(ref.Group, new(gatewayv1.Group))))
+			written := *cmp.Or(ref.Group, new(gatewayv1.Group))
+			refuse("spec.targetRefs", fmt.Sprintf("Invalid value: %q of the group %q is no target", ref.Kind, written))
 		}
 	}
 	return errs

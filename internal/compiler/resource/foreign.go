@@ -62,16 +62,21 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 		a.rep.ErrorAt(d, "kind", fmt.Sprintf("%s of %s is no kind that limpet reads", gvk.Kind, gvk.GroupVersion()))
 		return nil, ""
 	}
-	if gvk.Group == gatewayv1.GroupName && gvk.Kind == backendLBPolicy {
-		a.rep.WarnAt(d, "kind", "Gateway API 1.1 and 1.2 had this kind for session persistence, and none since has it; the policy has no effect: "+
-			"write a SessionPersistencePolicy of limpet.dev/v1alpha1 with the same sessionPersistence fields below spec, "+
-			"or sessionPersistence in the XBackendTrafficPolicy or the rule")
-	}
+	a.tellReplaced(d, gvk)
 	gvk.Kind = report.ShownPath(gvk.Kind)
 	if d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy {
 		return nil, gvk.Kind + " (written by limpet)"
 	}
 	return nil, gvk.Kind
+}
+
+// tellReplaced says what has taken the place of a kind that Gateway API had for sessions once.
+func (a *admitter) tellReplaced(d *read.Document, gvk schema.GroupVersionKind) {
+	if gvk.Group == gatewayv1.GroupName && gvk.Kind == backendLBPolicy {
+		a.rep.WarnAt(d, "kind", "Gateway API 1.1 and 1.2 had this kind for session persistence, and none since has it; "+
+			"the policy has no effect: write a SessionPersistencePolicy of limpet.dev/v1alpha1 with the same sessionPersistence fields "+
+			"below spec, or sessionPersistence in the XBackendTrafficPolicy or the rule")
+	}
 }
 
 // passOverUntyped passes over a document that is no object, such as Helm's values. One that says it is of a kind that
