@@ -141,7 +141,7 @@ measure: ## measure how readable the code is; LIST=once, long, lines or words sa
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
 	go generate ./compiler/api
-	cd e2e/envoygateway && go test . -run '^TestCRDsAreThoseOfTheModule$$' -update
+	cd e2e/envoygateway && go mod download github.com/envoyproxy/gateway && go test . -run '^TestCRDsAreThoseOfTheModule$$' -update
 	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./internal/compiler/precedence ./compiler/api ./cmd/limpet ./docs \
 	./internal/compiler/emit/envoygateway ./internal/proxies ./internal/around ./internal/plugincheck -update
 	@$(MAKE) --no-print-directory deploy

@@ -6,7 +6,7 @@ import (
 
 // PolicyTargetReference names an object of the policy's own namespace, or a section of it.
 //
-// +kubebuilder:validation:XValidation:rule="self.kind == 'Service' ? !has(self.group) || self.group == ” : self.kind == 'VirtualService' ? !has(self.group) || self.group == 'networking.istio.io' : self.kind in ['HTTPRoute', 'GRPCRoute', 'Gateway', 'GatewayClass'] && (!has(self.group) || self.group == 'gateway.networking.k8s.io')",message="must be a Service of group \"\", an HTTPRoute, GRPCRoute, Gateway or GatewayClass of group gateway.networking.k8s.io, or a VirtualService of group networking.istio.io"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'Service' ? !has(self.group) || size(self.group) == 0 : self.kind == 'VirtualService' ? !has(self.group) || self.group == 'networking.istio.io' : self.kind in ['HTTPRoute', 'GRPCRoute', 'Gateway', 'GatewayClass'] && (!has(self.group) || self.group == 'gateway.networking.k8s.io')",message="must be a Service of group \"\", an HTTPRoute, GRPCRoute, Gateway or GatewayClass of group gateway.networking.k8s.io, or a VirtualService of group networking.istio.io"
 // +kubebuilder:validation:XValidation:rule="!has(self.sectionName) || self.kind != 'GatewayClass'",message="may not be set for a GatewayClass, which has no sections",fieldPath=".sectionName",reason=FieldValueForbidden
 type PolicyTargetReference struct {
 	// Group is the kind's API group. It may be left out, for each of the kinds is of one group.
