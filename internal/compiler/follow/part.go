@@ -83,7 +83,8 @@ func (s *State) analyze(
 		f.places, f.claims = s.newPlaces(input, t.Claims()), t.Claims()
 	}
 	pods := s.selected.now
-	backends := backend.NewIndex(input, c.backends.GetAll(backend.GatherPorts(input, pods, f.places), backend.BuildPort), pods, f.places, p.report)
+	ports := c.backends.GetAll(backend.GatherPorts(input, pods, f.places), backend.BuildPort)
+	backends := backend.NewIndex(input, ports, pods, f.places, p.report)
 	backends.Secure(f.backendTLS.Has)
 	o := s.settings.Policy
 	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names
