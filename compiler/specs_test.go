@@ -19,7 +19,7 @@ metadata: {name: web}
 spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}
 `
 
-// specs are the blocks of the designs that limpet implements, as they stand there (testdata/specs), each with what completes it (pairs of
+// specs are the blocks of the designs that limpet implements, as they stand there (internal/compiler/testdata/specs), each with what completes it (pairs of
 // old and new text), the Services around it, and what must come of it.
 var specs = map[string]struct {
 	complete []string
@@ -74,7 +74,7 @@ func specSlice(service, address string) string {
 
 // TestSpecs compiles the blocks of the designs: nothing is refused or left out, and each comes to what its document says.
 func TestSpecs(t *testing.T) {
-	files, err := filepath.Glob("testdata/specs/*.yaml")
+	files, err := filepath.Glob("../internal/compiler/testdata/specs/*.yaml")
 	if err != nil || len(files) != len(specs) {
 		t.Fatalf("there are %d blocks, want %d (%v)", len(files), len(specs), err)
 	}
