@@ -12,6 +12,7 @@ var common = Declaration{
 	"across a cookie path for each match of a rule": yes,
 	"across a session header on a rule with CORS":   yes,
 
+	"plugin $schema":   {Fixed, "for editors of configurations that are written by hand"},
 	"plugin version":   fixed,
 	"plugin pinHeader": fixed,
 	"plugin clockSkew": fixed,
