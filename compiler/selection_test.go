@@ -27,8 +27,10 @@ func readSelectionDocument(t *testing.T, keep, selected string) []Source {
 	text := readDrainDocument(t, [2]string{"drainTimeout: 10m", keep}, [2]string{
 		"endpoints: [{addresses: [10.0.6.1], conditions: {ready: false, serving: true, terminating: true}}, {addresses: [10.0.6.2]}]", selected,
 	})[0].Data
+	podB := strings.NewReplacer("a,", "b,", "uid: a", "uid: b", "6.1", "6.2").Replace(podA)
 	return []Source{
-		{Name: "a.yaml", Data: []byte(podA)}, {Name: "b.yaml", Data: []byte(strings.NewReplacer("a,", "b,", "uid: a", "uid: b", "6.1", "6.2").Replace(podA))},
+		{Name: "a.yaml", Data: []byte(podA)},
+		{Name: "b.yaml", Data: []byte(podB)},
 		{Name: drainDocument, Data: text},
 	}
 }

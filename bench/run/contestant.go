@@ -48,7 +48,9 @@ func start(name string, command []string, routes int) (*contestant, error) {
 	}
 	c := &contestant{name: name, folder: folder, took: map[kind][]time.Duration{}}
 	for i := range c.backends {
-		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("x-backend", c.backends[i]) }))
+		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("x-backend", c.backends[i])
+		}))
 		c.backends[i] = strconv.Itoa(backend.Listener.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // it is one
 	}
 	ports, err := freeport.FindMany(2)
@@ -68,7 +70,8 @@ func start(name string, command []string, routes int) (*contestant, error) {
 		return c, err
 	}
 	defer output.Close()
-	arguments := slices.Concat([]string{"run", "-f", folder, "--assume-admitted", "--admin", "127.0.0.1:" + strconv.Itoa(ports[1])}, command[1:],
+	admin := "127.0.0.1:" + strconv.Itoa(ports[1])
+	arguments := slices.Concat([]string{"run", "-f", folder, "--assume-admitted", "--admin", admin}, command[1:],
 		[]string{"--", "--concurrency", "2", "--use-dynamic-base-id"})
 	c.command = exec.Command(command[0], arguments...)
 	c.command.Stdout, c.command.Stderr = output, output

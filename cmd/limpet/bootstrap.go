@@ -93,11 +93,10 @@ func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
 func (bc *bootstrapCommand) checkServer() error {
 	given := bc.tls.Authority != "" && (bc.tls.Certificate != "" && bc.tls.Key != "" || bc.tls.Token != "")
 	some := bc.tls.Certificate+bc.tls.Key+bc.tls.Authority+bc.tls.Token != ""
+	if err := bc.checkToken(); err != nil {
+		return err
+	}
 	switch {
-	case bc.tls.Token != "" && bc.tls.Certificate+bc.tls.Key != "":
-		return usagef("--token-file and --tls-cert, --tls-key exclude each other")
-	case bc.tls.Token != "" && bc.tls.Authority == "":
-		return usagef("--token-file needs --tls-ca: a token is not shown to a stranger")
 	case isSocket(bc.server):
 		return bc.checkSocket(some)
 	case !isHostPort(bc.server):
@@ -111,6 +110,17 @@ func (bc *bootstrapCommand) checkServer() error {
 		bc.tls.Name, _, _ = net.SplitHostPort(bc.server)
 	}
 	return bc.checkModules(given)
+}
+
+// checkToken is checkServer for a token, which takes the place of a certificate.
+func (bc *bootstrapCommand) checkToken() error {
+	switch {
+	case bc.tls.Token != "" && bc.tls.Certificate+bc.tls.Key != "":
+		return usagef("--token-file and --tls-cert, --tls-key exclude each other")
+	case bc.tls.Token != "" && bc.tls.Authority == "":
+		return usagef("--token-file needs --tls-ca: a token is not shown to a stranger")
+	}
+	return nil
 }
 
 // checkSocket is checkServer for a socket's path, which is the Envoy's to open.

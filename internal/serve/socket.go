@@ -51,9 +51,8 @@ func ListenOnSocket(path string, mode fs.FileMode) (net.Listener, error) {
 
 // removeStaleSocket removes a socket at which nobody listens any more.
 func removeStaleSocket(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&fs.ModeSocket == 0 {
-		return nil // listening says what is wrong with it
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSocket == 0 {
+		return nil //nolint:nilerr // listening says what is wrong with it
 	}
 	connection, err := net.Dial("unix", path)
 	if err == nil {
