@@ -4,7 +4,7 @@ package token
 // assignment never reads as Valid.
 type Verdict uint8
 
-// The verdicts, in the order of docs/token-format.md. Only with Valid may the session be used.
+// The verdicts, in the order of docs/token-format.md, and last the one that is no matter of the format. Only with Valid may the session be used.
 const (
 	Valid           Verdict = iota + 1
 	ExpiredAbsolute         // older than the absolute timeout
@@ -15,6 +15,7 @@ const (
 	WrongScope              // made for another scope
 	Revoked                 // of another epoch, or begun before the policy's notBefore
 	Malformed               // no token that this package could have made
+	HostReused              // its host is another's by now: a [Judge] alone says so
 )
 
 var verdictNames = [...]string{
@@ -27,6 +28,7 @@ var verdictNames = [...]string{
 	WrongScope:      "wrong-scope",
 	Revoked:         "revoked",
 	Malformed:       "malformed",
+	HostReused:      "host-reused",
 }
 
 // String returns the verdict's name as counters, logs and test vectors spell it; "none" for the zero Verdict.

@@ -32,8 +32,8 @@ type Engine struct {
 	warnings  warnings
 	listed    []string // some of the routes, for messages
 	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter;
-	// nonce, id, backend and host are the room for a nonce, a session id, a backend's tag and a host's text. All would be
-	// allocated anew otherwise.
+	// nonce, id, backend, host and pin are the room for a nonce, a session id, a backend's tag, a host's text and its pin. All
+	// would be allocated anew otherwise.
 	buf   []byte
 	lines []string
 	nonce [12]byte
@@ -41,6 +41,7 @@ type Engine struct {
 
 	backend [backendDigits]byte
 	host    [token.HostTextMax]byte
+	pin     [MaxPin]byte
 }
 
 // routePolicies are the policies of one Envoy route: one for all of its clusters, or one for each.
@@ -77,7 +78,8 @@ type Policy struct {
 	scope *token.Scope
 	// scopeID tells scopes apart in the cache. A number is never used for another.
 	scopeID uint64
-	rules   token.Rules
+	// judge has the policy's last word on a session.
+	judge token.Judge
 	// renewAfter is how old, in seconds, a token's last-seen date may grow before it is written anew; 0: any age.
 	renewAfter int64
 	// cookieHead and cookieTail enclose the token in a Set-Cookie line.
@@ -88,10 +90,6 @@ type Policy struct {
 	// headerName is the session header's name in lower case, as the proxy has it.
 	headerName string
 	strict     bool
-	// revoked is nil unless the policy revokes single sessions or hosts.
-	revoked *revoked
-	// owners is nil unless the policy says whose some hosts are.
-	owners *owners
 	// within says that a session whose host is lost stays in its backend.
 	within bool
 	// failStatus is what the proxy answers in the place of a lost host of a strict policy; else empty.
@@ -154,12 +152,16 @@ func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy 
 		Name:  pc.Name,
 		cfg:   pc,
 		scope: scope,
-		rules: token.Rules{
-			AbsoluteTimeout: int64(pc.AbsoluteTimeout),
-			IdleTimeout:     int64(pc.IdleTimeout),
-			Skew:            e.skew,
-			Epoch:           pc.Revocation.Epoch,
-			NotBefore:       int64(pc.Revocation.NotBefore),
+		judge: token.Judge{
+			Rules: token.Rules{
+				AbsoluteTimeout: int64(pc.AbsoluteTimeout),
+				IdleTimeout:     int64(pc.IdleTimeout),
+				Skew:            e.skew,
+				Epoch:           pc.Revocation.Epoch,
+				NotBefore:       int64(pc.Revocation.NotBefore),
+			},
+			Revoked: newRevoked(&pc.Revocation),
+			Owners:  newOwners(pc.Owners),
 		},
 	}
 	if pc.IdleTimeout > 0 {
@@ -167,8 +169,6 @@ func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy 
 	}
 	p.headerName = strings.ToLower(pc.SessionName)
 	p.within = pc.OnHostLost == policyconfig.RebalanceWithin
-	p.revoked = newRevoked(&pc.Revocation)
-	p.owners = newOwners(pc.Owners, e.proxy.AppendPin)
 	if p.strict = pc.OnHostLost == policyconfig.Fail; p.strict {
 		p.failStatus = strconv.Itoa(pc.FailStatus)
 	}
@@ -258,6 +258,11 @@ func (e *Engine) Policy(route string, to Destination) (p *Policy, sound bool) {
 		}
 	}
 	return r.all, !r.broken
+}
+
+// pinText is a host as the proxy's Pin takes it, valid until the next call.
+func (e *Engine) pinText(host token.Host) string {
+	return stringOf(e.proxy.AppendPin(e.pin[:0], host.AppendText(e.host[:0])))
 }
 
 // heat makes what a policy's first request needs and keeps: of 10,000 policies most are idle.

@@ -43,8 +43,8 @@ func (p *Policy) describeHost(h Reply, sess *token.Session) {
 	if p.within {
 		sess.Parts.Backend = backendOf(h)
 	}
-	if p.owners != nil {
-		p.owners.mark(sess)
+	if p.judge.Owners != nil {
+		p.judge.Owners.Mark(sess)
 	}
 }
 

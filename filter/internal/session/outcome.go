@@ -81,6 +81,8 @@ func outcomeOf(v token.Verdict) Outcome {
 		return WrongScope
 	case token.Revoked:
 		return Revoked
+	case token.HostReused:
+		return HostReused
 	default:
 		return Malformed
 	}

@@ -145,7 +145,7 @@ type search struct {
 	seen  int // values of the session's name
 	tried int // of those, the ones whose signature was looked at
 	entry *cacheEntry
-	to    *owner // where the session's pod is now, if that is known
+	host  token.Host // where the session of the entry goes on
 	void  Outcome
 	// backend is that of a session whose host is another pod's by now, 0 for none.
 	backend uint32
@@ -234,33 +234,15 @@ func (s *search) candidate(value string) {
 // judge takes an authentic token, unless the policy's rules, or whose its host is by now, make it void.
 func (s *search) judge(entry *cacheEntry) {
 	p := s.x.policy
-	if verdict := p.check(entry, s.now); verdict != token.Valid {
-		s.refuse(outcomeOf(verdict))
+	host, verdict := p.judge.Judge(p.scope, &entry.session, s.now)
+	switch verdict {
+	case token.Valid:
+		s.entry, s.host = entry, host
 		return
+	case token.HostReused:
+		s.backend = entry.session.Parts.Backend
 	}
-	if p.owners != nil {
-		to, ok := p.owners.judge(&entry.session)
-		if !ok {
-			s.refuse(HostReused)
-			s.backend = entry.session.Parts.Backend
-			return
-		}
-		if to != nil && p.revoked != nil && p.revoked.hasHost(to.host, entry.session.IssuedAt) {
-			s.refuse(Revoked)
-			return
-		}
-		s.to = to
-	}
-	s.entry = entry
-}
-
-// check judges an authentic token by the policy's rules.
-func (p *Policy) check(entry *cacheEntry, now int64) token.Verdict {
-	verdict := p.scope.Check(entry.session, p.rules, now)
-	if verdict == token.Valid && p.revoked != nil && p.revoked.has(&entry.session, now) {
-		return token.Revoked
-	}
-	return verdict
+	s.refuse(outcomeOf(verdict))
 }
 
 // refuse keeps the most telling reason: a token that is too old says more than rubbish in the same request.
@@ -282,8 +264,8 @@ func (s *search) finish(h Request) {
 	s.x.pinned = true
 	s.x.session = s.entry.session
 	pin := s.entry.pinText()
-	if s.to != nil && s.to.host != s.x.session.Host {
-		s.x.session.Host, s.x.followed, pin = s.to.host, true, stringOf(s.to.pin)
+	if s.host != s.x.session.Host {
+		s.x.session.Host, s.x.followed, pin = s.host, true, s.x.policy.engine.pinText(s.host)
 	}
 	h.Pin(pin, s.x.policy.strict)
 	if s.x.policy.within {

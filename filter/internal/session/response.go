@@ -137,7 +137,7 @@ func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 		return x.unpinned(h, UnixSocket)
 	}
 	now := h.Now()
-	sess := token.Session{Host: host, IssuedAt: now, LastSeen: now, Epoch: x.policy.rules.Epoch}
+	sess := token.Session{Host: host, IssuedAt: now, LastSeen: now, Epoch: x.policy.judge.Rules.Epoch}
 	if x.pinned {
 		sess.Parts.ID = x.session.Parts.ID
 	}

@@ -46,7 +46,7 @@ func crossSiteAttributes(c *policyconfig.Cookie) string {
 func (p *Policy) appendAttributes(line []byte, tail string, sess token.Session, now int64) []byte {
 	line = append(line, tail...)
 	if p.permanent {
-		line = appendLifetime(line, sess.IssuedAt+p.rules.AbsoluteTimeout-now, now)
+		line = appendLifetime(line, sess.IssuedAt+p.judge.Rules.AbsoluteTimeout-now, now)
 	}
 	return line
 }

@@ -44,7 +44,7 @@ func failure(details string) string {
 func (x *Exchange) readTicket(h Headers) {
 	ticket, ok := h.Get(policyconfig.TicketHeader)
 	if ok {
-		x.debug = x.policy.scope.Ticket(ticket, x.now, x.policy.rules.Skew)
+		x.debug = x.policy.scope.Ticket(ticket, x.now, x.policy.judge.Rules.Skew)
 		x.badTicket = !x.debug
 		h.Remove(policyconfig.TicketHeader)
 	}

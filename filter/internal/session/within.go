@@ -22,7 +22,7 @@ func (x *Exchange) stayWithin(h Request, backend uint32) {
 func (x *Exchange) lacksParts(h Reply) bool {
 	p, parts := x.policy, &x.session.Parts
 	return parts.ID == 0 || x.followed || p.within && parts.Backend == 0 && backendOf(h) != 0 ||
-		p.owners != nil && !p.owners.isMarked(&x.session)
+		p.judge.Owners != nil && !p.judge.Owners.IsMarked(&x.session)
 }
 
 // backendOf reads the tag of the backend that answers; 0 for none.

@@ -1,0 +1,43 @@
+package token
+
+// Revocations are single sessions and hosts whose sessions are void. The zero value has none.
+type Revocations struct {
+	sessions []revokedSession
+	// hosts are when the first session came to a host that is not void, and latest is the last of these times.
+	hosts  map[Host]int64
+	latest int64
+}
+
+type revokedSession struct {
+	id    uint64
+	until int64
+}
+
+// AddSession revokes the session of an id, until it has ended anyway; 0 is never.
+func (r *Revocations) AddSession(id uint64, until int64) {
+	r.sessions = append(r.sessions, revokedSession{id, until})
+}
+
+// AddHost revokes the sessions that came to a host before a time.
+func (r *Revocations) AddHost(host Host, before int64) {
+	if r.hosts == nil {
+		r.hosts = map[Host]int64{}
+	}
+	r.hosts[host] = max(r.hosts[host], before)
+	r.latest = max(r.latest, before)
+}
+
+// has reports whether an authentic session is revoked at the time now. A session began on its host: one that moves begins anew.
+func (r *Revocations) has(sess *Session, now int64) bool {
+	for i := range r.sessions {
+		if s := &r.sessions[i]; s.id == sess.Parts.ID && (s.until == 0 || now < s.until) {
+			return true
+		}
+	}
+	return r.hasHost(sess.Host, sess.IssuedAt)
+}
+
+// hasHost reports whether a session is revoked that began at a time, if it is on a host.
+func (r *Revocations) hasHost(host Host, issuedAt int64) bool {
+	return issuedAt < r.latest && issuedAt < r.hosts[host]
+}
