@@ -108,7 +108,7 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 		c.noteEndpoints(p, now)
 	}
 	for _, r := range p.resources {
-		if t == Cluster && k.has[r.Name] != "" {
+		if t == Cluster && (k.has[r.Name] != "" || k.unsure[r.Name]) {
 			delete(c.types[Endpoint].has, r.Name) // a cluster that is made anew waits for its endpoints again
 			c.dirty.add(Endpoint, r.Name)
 		}

@@ -98,6 +98,8 @@ type fakeEnvoy struct {
 	refused string
 	// mended are filters that are bad no more, as if their file had come.
 	mended map[string]bool
+	// warming are clusters that were made anew and have got no endpoints since.
+	warming map[string]bool
 	// log has a word for each message that was taken, and nacks counts those that were not.
 	log   []string
 	nacks int
@@ -117,7 +119,7 @@ func newFakeEnvoy(t *testing.T) *fakeEnvoy {
 // connect begins a connection; an Envoy that comes back says what it has.
 func (e *fakeEnvoy) connect() {
 	e.client = newClient(10*time.Second, silent{}, e.now)
-	e.inbox, e.offered, e.latest = nil, inbox{}, nil
+	e.inbox, e.offered, e.latest, e.warming = nil, inbox{}, nil, map[string]bool{}
 	for i := range e.has {
 		t := Type(i)
 		clear(e.absent[t])
@@ -129,7 +131,7 @@ func (e *fakeEnvoy) connect() {
 			versions[name] = r.GetVersion()
 		}
 		e.client.take(&discoveryv3.DeltaDiscoveryRequest{
-			TypeUrl: t.URL(), InitialResourceVersions: versions, ResourceNamesSubscribe: slices.Collect(maps.Keys(e.asked[t])),
+			TypeUrl: t.URL(), InitialResourceVersions: versions, ResourceNamesSubscribe: slices.Sorted(maps.Keys(e.asked[t])),
 		}, e.now)
 	}
 	e.pull()
@@ -184,7 +186,7 @@ func (e *fakeEnvoy) step() bool {
 			continue
 		}
 		if t == Cluster || t == Listener || e.asked[t][r.GetName()] {
-			e.has[t][r.GetName()] = r
+			e.put(t, r)
 		}
 	}
 	if len(bad) > 0 {
@@ -194,6 +196,9 @@ func (e *fakeEnvoy) step() bool {
 	for _, name := range message.GetRemovedResources() {
 		delete(e.has[t], name)
 		e.absent[t][name] = true
+		if t == Cluster {
+			delete(e.warming, name)
+		}
 	}
 	e.log = append(e.log, fmt.Sprintf("%s+%d-%d", t, len(message.GetResources()), len(message.GetRemovedResources())))
 	e.check()
@@ -202,6 +207,18 @@ func (e *fakeEnvoy) step() bool {
 	e.now = e.now.Add(time.Millisecond)
 	e.pull()
 	return true
+}
+
+// put takes a resource. A cluster that is made anew waits for endpoints, also if there were some.
+func (e *fakeEnvoy) put(t Type, r *discoveryv3.Resource) {
+	was := e.has[t][r.GetName()]
+	switch {
+	case t == Cluster && was != nil && was.GetVersion() != r.GetVersion():
+		e.warming[r.GetName()] = true
+	case t == Endpoint:
+		delete(e.warming, r.GetName())
+	}
+	e.has[t][r.GetName()] = r
 }
 
 // run takes messages until there are none.
@@ -233,10 +250,12 @@ func (e *fakeEnvoy) ask() {
 	for name := range e.has[Cluster] {
 		endpoints[name] = true
 	}
-	for t, want := range map[Type]map[string]bool{
+	wanted := map[Type]map[string]bool{
 		Endpoint: endpoints, Routes: e.words(Listener, "routes:"), Filter: e.words(Listener, "filter:"),
 		Secret: e.words(Listener, "secret:"),
-	} {
+	}
+	for _, t := range slices.Sorted(maps.Keys(wanted)) {
+		want := wanted[t]
 		request := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: t.URL()}
 		for name := range want {
 			if !e.asked[t][name] {
@@ -306,6 +325,9 @@ func (e *fakeEnvoy) holds(s *Snapshot) error {
 				return fmt.Errorf("it waits for %s %s, of which there is nothing", t, name)
 			}
 		}
+	}
+	for name := range e.warming {
+		return fmt.Errorf("cluster %s waits for endpoints", name)
 	}
 	if e.client.live != s {
 		return fmt.Errorf("the snapshot is not taken for live; stage %v", e.client.reached)

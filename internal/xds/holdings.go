@@ -22,7 +22,7 @@ func (c *client) isClean(t Type, name string, r *Resource) bool {
 	k := &c.types[t]
 	switch {
 	case r != nil:
-		return k.has[name] == r.Version && r.last <= c.routed
+		return k.isAt(name, r.Version) && r.last <= c.routed
 	case k.has[name] == "" && !k.unsure[name]:
 		return !k.names[name] // who asks is told that there is nothing
 	default:
@@ -33,7 +33,12 @@ func (c *client) isClean(t Type, name string, r *Resource) bool {
 // isSettled tells whether the Envoy has what it ought to, or has rejected that.
 func (c *client) isSettled(t Type, r *Resource) bool {
 	k := &c.types[t]
-	return k.has[r.Name] == r.Version || k.rejected[r.Name].Version == r.Version || c.isWithheld(t, r)
+	return k.isAt(r.Name, r.Version) || k.rejected[r.Name].Version == r.Version || c.isWithheld(t, r)
+}
+
+// isAt tells whether the Envoy has a version, and cannot have taken another one of a message that it rejected.
+func (k *clientType) isAt(name, version string) bool {
+	return k.has[name] == version && !k.unsure[name]
 }
 
 // isWithheld tells whether routes lead to a cluster that the Envoy has rejected, and has no older one of: what it has of

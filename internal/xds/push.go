@@ -25,6 +25,7 @@ func (c *client) push(t Type, now time.Time) {
 		return
 	}
 	changed, absent := c.findNew(t)
+	slices.Sort(absent)
 	if len(changed) == 0 {
 		k.limit = 0
 	}
