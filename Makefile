@@ -333,7 +333,7 @@ bin/browser: $(shell find examples/browser -type f) go.mod go.sum
 bin/envoy-gateway: e2e/envoygateway/go.mod e2e/envoygateway/go.sum
 	@mkdir -p bin
 	@tools/step.sh "building $@ (minutes the first time)" \
-	env CGO_ENABLED=0 go -C e2e/envoygateway build -buildvcs=false -trimpath -ldflags "-s -w" -o $(CURDIR)/$@ github.com/envoyproxy/gateway/cmd/envoy-gateway
+	go -C e2e/envoygateway build -buildvcs=false -ldflags "-s -w" -o $(CURDIR)/$@ github.com/envoyproxy/gateway/cmd/envoy-gateway
 
 bin/demo: $(shell find examples -name '*.go') go.mod go.sum
 	@mkdir -p bin
