@@ -156,7 +156,7 @@ static char *lend(size_t size) {
 
 static struct buffer show(const char *text, size_t size) {
 	char *data = lend(size);
-	memcpy(data, text, size);
+	if (size) memcpy(data, text, size); // an empty text may have no address
 	return (struct buffer){data, size};
 }
 
