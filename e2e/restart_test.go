@@ -61,6 +61,12 @@ func TestHotRestart(t *testing.T) {
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
 	deployment.Workers = 2
 	envoy := harness.Run(t, deployment)
+	restartHot(t, envoy, "hot restart of Envoy")
+}
+
+// restartHot restarts an Envoy hot, again and again, while clients with sessions are at work. The scenario is docs/reliability.md's.
+func restartHot(t *testing.T, envoy *harness.Envoy, scenario string) {
+	t.Helper()
 	clients, restarts := beginSessions(t, envoy, 24), harness.Size(2, 20)
 	tally := clients.During(func() {
 		for range restarts {
@@ -71,7 +77,7 @@ func TestHotRestart(t *testing.T) {
 	if tally.Moved() > 0 || tally.Failed() > 0 {
 		t.Errorf("%v", tally)
 	}
-	harness.RecordResult(t, "hot restart of Envoy", harness.Result{
+	harness.RecordResult(t, scenario, harness.Result{
 		Requests: tally.Requests, Sessions: clients.Size(), Changes: restarts, Lost: tally.Moved(), Errors: tally.Failed(),
 	})
 }

@@ -201,17 +201,5 @@ func TestHotRestartServed(t *testing.T) {
 	s := harness.Serve(t, harness.OneRoute(harness.Backends(t, "a", "b", "c"), harness.CookieRule("cart", "pods")), harness.NewRing("k"))
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
-	clients, restarts := beginSessions(t, envoy, 24), harness.Size(2, 20)
-	tally := clients.During(func() {
-		for range restarts {
-			envoy = envoy.HotRestart(t)
-			time.Sleep(500 * time.Millisecond)
-		}
-	})
-	if tally.Moved() > 0 || tally.Failed() > 0 {
-		t.Errorf("%v", tally)
-	}
-	harness.RecordResult(t, "hot restart of Envoy (limpet serve)", harness.Result{
-		Requests: tally.Requests, Sessions: clients.Size(), Changes: restarts, Lost: tally.Moved(), Errors: tally.Failed(),
-	})
+	restartHot(t, envoy, "hot restart of Envoy (limpet serve)")
 }
