@@ -41,12 +41,16 @@ func ListenOnSocket(path string, mode fs.FileMode) (net.Listener, error) {
 	if err := removeStaleSocket(path); err != nil {
 		return nil, err
 	}
-	defer syscall.Umask(syscall.Umask(0o777)) // so that no one connects before the mode is set
+	// No one else connects before the mode is set. The mask is the process's: a file that is made meanwhile stays its owner's to read.
+	defer syscall.Umask(syscall.Umask(0o077))
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, err
 	}
-	return l, os.Chmod(path, mode)
+	if err := os.Chmod(path, mode); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 // removeStaleSocket removes a socket at which nobody listens any more.
