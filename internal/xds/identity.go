@@ -74,8 +74,9 @@ func parseIdentity(domain string, uri *url.URL) (key string, err error) {
 }
 
 func identifyLocal(from net.Addr, claimed string) (Identity, error) {
-	if tcp, ok := from.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		return Identity{}, errors.New("without TLS only clients on the loopback are served")
+	_, isSocket := from.(*net.UnixAddr)
+	if tcp, is := from.(*net.TCPAddr); !isSocket && (!is || !tcp.IP.IsLoopback()) {
+		return Identity{}, errors.New("without TLS only clients on the loopback, or at a socket, are served")
 	}
 	if namespace, name, ok := strings.Cut(claimed, "/"); !ok || namespace == "" || name == "" {
 		return Identity{}, fmt.Errorf("node.cluster: Invalid value: %q: must name a Gateway, as NAMESPACE/NAME", claimed)
