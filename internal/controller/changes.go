@@ -13,21 +13,29 @@ const nothingDifferent = "nothing that Envoy sees"
 // describeChanges says for people what is different in a configuration, the first few things in one line.
 func describeChanges(from, to *envoy.Served) string {
 	var all []string
-	all = append(all, describeList("backend", from.Clusters, to.Clusters, clusterName)...)
-	for _, c := range describeList("", from.Endpoints, to.Endpoints, clusterName) {
-		if !isNewOrGone(c) { // as its cluster is, then
-			all = append(all, endpointsOf(c))
+	for _, d := range listDifferences(from.Clusters, to.Clusters) {
+		all = append(all, d.describe("backend", clusterName))
+	}
+	for _, d := range listDifferences(from.Endpoints, to.Endpoints) {
+		if d.isNew || d.isGone { // as its cluster is, then
+			continue
 		}
+		all = append(all, endpointsOf(d.describe("", clusterName)))
 	}
 	if string(from.PluginJSON) != string(to.PluginJSON) {
 		all = append(all, "keys")
 	}
-	all = append(all, describeList("", from.Secrets, to.Secrets, func(name string) string { return name })...)
-	all = append(all, describeList("listener", from.Listeners, to.Listeners, listenerAddress)...)
-	for _, r := range describeList("routes of", from.Routes, to.Routes, listenerAddress) {
-		if !isNewOrGone(r) {
-			all = append(all, r)
+	for _, d := range listDifferences(from.Secrets, to.Secrets) {
+		all = append(all, d.describe("", func(name string) string { return name }))
+	}
+	for _, d := range listDifferences(from.Listeners, to.Listeners) {
+		all = append(all, d.describe("listener", listenerAddress))
+	}
+	for _, d := range listDifferences(from.Routes, to.Routes) {
+		if d.isNew || d.isGone { // as their listener is
+			continue
 		}
+		all = append(all, d.describe("routes of", listenerAddress))
 	}
 	const most = 4
 	switch n := len(all); {
@@ -38,10 +46,6 @@ func describeChanges(from, to *envoy.Served) string {
 	default:
 		return strings.Join(all, ", ")
 	}
-}
-
-func isNewOrGone(change string) bool {
-	return strings.HasPrefix(change, "new ") || strings.HasSuffix(change, " gone")
 }
 
 // endpointsOf says that a cluster's endpoints have changed. Those of a split have weights, too.
@@ -74,23 +78,38 @@ func listenerAddress(name string) string {
 	return name
 }
 
-// describeList compares two lists by the names of their members.
-func describeList(what string, from, to []envoy.Packed, format func(name string) string) (all []string) {
+// difference is what has become of a resource: it is another one under its name, or it is new, or gone.
+type difference struct {
+	name          string
+	isNew, isGone bool
+}
+
+// describe says for people what is different.
+func (d difference) describe(what string, format func(name string) string) string {
+	text := strings.TrimSpace(what + " " + format(d.name))
+	switch {
+	case d.isNew:
+		return "new " + text
+	case d.isGone:
+		return text + " gone"
+	default:
+		return text
+	}
+}
+
+// listDifferences compares two lists by the names of their members.
+func listDifferences(from, to []envoy.Packed) (all []difference) {
 	changed, removed := compare(from, to)
 	if len(changed)+len(removed) == 0 {
 		return nil
 	}
 	was := byName(from)
-	join := func(words ...string) string { return strings.Join(strings.Fields(strings.Join(words, " ")), " ") }
 	for _, packed := range changed {
-		if _, known := was[packed.Name]; known {
-			all = append(all, join(what, format(packed.Name)))
-		} else {
-			all = append(all, join("new", what, format(packed.Name)))
-		}
+		_, known := was[packed.Name]
+		all = append(all, difference{name: packed.Name, isNew: !known})
 	}
 	for _, name := range removed {
-		all = append(all, join(what, format(name), "gone"))
+		all = append(all, difference{name: name, isGone: true})
 	}
 	return all
 }
