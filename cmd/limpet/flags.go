@@ -96,14 +96,15 @@ func (f *inputFlags) readSources(stdin io.Reader) ([]compiler.Source, error) {
 }
 
 // checkWatchable refuses what does not show when it changes.
-func (f *inputFlags) checkWatchable(what string) error {
+func (f *inputFlags) checkWatchable() error {
 	switch at := slices.IndexFunc(f.paths, inputfiles.IsURL); {
 	case slices.Contains(f.paths, inputfiles.Stdin):
-		return usagef("%s can't watch the standard input: name files or folders", what)
+		return usagef("limpet serve can't watch the standard input: name files or folders")
 	case at >= 0:
-		return usagef("%s can't watch URLs: name files or folders", what)
+		return usagef("limpet serve can't watch URLs: name files or folders")
 	case len(f.kustomizations) > 0:
-		return usagef("%s can't watch a kustomization, which may be made of files anywhere: build it into a folder, and name that with -f", what)
+		return usagef("limpet serve can't watch a kustomization, which may be made of files anywhere: " +
+			"build it into a folder, and name that with -f")
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if err := sc.config.check(c, args); err != nil {
 		return err
 	}
-	if err := sc.config.input.checkWatchable("limpet serve"); err != nil {
+	if err := sc.config.input.checkWatchable(); err != nil {
 		return err
 	}
 	if err := sc.checkFilter(); err != nil {
