@@ -1,19 +1,15 @@
 package controller
 
 import (
-	"crypto/ecdsa"
 	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/xds"
@@ -27,29 +23,9 @@ func readGateways(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, key := newCertificate(t)
-	inline := func(s string) string { return strings.ReplaceAll(s, "\n", `\n`) }
+	chain, key := compilertest.IssueCertificate(t, compilertest.NewKeyOnCurve(t, elliptic.P256()))
+	inline := func(s []byte) string { return strings.ReplaceAll(string(s), "\n", `\n`) }
 	return strings.NewReplacer("CERT", inline(chain), "KEY", inline(key)).Replace(string(text))
-}
-
-// newCertificate makes a certificate and its key in PEM.
-func newCertificate(t *testing.T) (chain, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})),
-		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text}))
 }
 
 // newController makes one with a ring of keys of its own.
