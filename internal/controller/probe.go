@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"maps"
 	"net/netip"
 	"slices"
@@ -32,18 +33,30 @@ func (c *Controller) updateProbed(p *pass) error {
 	for _, p := range r.published {
 		served = append(served, listAddresses(p.of)...)
 	}
-	added := slices.DeleteFunc(slices.Clone(all), func(at netip.AddrPort) bool { return slices.Contains(served, at) })
+	added := slices.DeleteFunc(slices.Clone(all), func(at netip.AddrPort) bool {
+		return slices.ContainsFunc(served, func(own netip.AddrPort) bool { return overlaps(at, own) })
+	})
 	more := envoyproc.FindUnusable(added)
 	switch {
 	case len(more) == 0:
 		return nil
 	case len(more) == len(all):
-		return addressError{envoyproc.CheckFree(all)}
+		var problems []error
+		for _, at := range all {
+			problems = append(problems, errors.New(more[at]))
+		}
+		return addressError{errors.Join(problems...)}
 	}
 	unusable := maps.Clone(r.unusable) // the follower has the last ones
 	maps.Copy(unusable, more)
 	r.unusable = unusable
 	return c.update(p)
+}
+
+// overlaps tells whether Envoy's own listener at one address would keep limpet from listening at another for a moment. Envoy itself can have
+// both: of what it can't have after all it says so.
+func overlaps(at, own netip.AddrPort) bool {
+	return at.Port() == own.Port() && (at.Addr() == own.Addr() || at.Addr().IsUnspecified() || own.Addr().IsUnspecified())
 }
 
 // listAddresses lists where listeners of connections are.

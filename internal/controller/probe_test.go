@@ -105,6 +105,32 @@ func TestUnusableAddresses(t *testing.T) {
 	}
 }
 
+// TestAddressesOfOneOwner: a Gateway that moves from one address of the machine to all of them, and back, keeps its port: that its own
+// Envoy listens there is in nobody's way. It was refused for good, as if another process had the port.
+func TestAddressesOfOneOwner(t *testing.T) {
+	envoy, err := net.Listen("tcp", "127.0.0.1:0") // as Envoy does once it has the first configuration
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := envoy.Addr().(*net.TCPAddr).Port
+	_ = envoy.Close()
+	c := newOwn(t)
+	own := func(address string) string { return tenant("a", port, "{value: "+address+"}", "10.0.0.11") }
+	takeFiles(t, c, class, own("127.0.0.1"))
+	for _, to := range []string{"0.0.0.0", "127.0.0.1"} {
+		for _, p := range c.remembered.published {
+			if envoy, err = net.Listen("tcp", listAddresses(p.of)[0].String()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := takeFiles(t, c, class, own(to))
+		_ = envoy.Close()
+		if at := listAddresses(p.result.Served...); len(at) != 1 || at[0].String() != fmt.Sprintf("%s:%d", to, port) {
+			t.Errorf("moved to %s, there are listeners at %v", to, at)
+		}
+	}
+}
+
 // othersFaults are valid objects of a namespace that limpet does not support, or that are another controller's.
 const othersFaults = `
 {apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: other}, spec: {controllerName: example.com/other}}

@@ -35,18 +35,6 @@ func FindUnusable(listeners []netip.AddrPort) map[netip.AddrPort]string {
 	return unusable
 }
 
-// CheckFree gives what is wrong with the addresses of listeners.
-func CheckFree(listeners []netip.AddrPort) error {
-	unusable := FindUnusable(listeners)
-	var problems []error
-	for _, at := range listeners {
-		if why := unusable[at]; why != "" {
-			problems = append(problems, errors.New(why))
-		}
-	}
-	return errors.Join(problems...)
-}
-
 // CheckAdminFree gives what is wrong with the address of the admin interface.
 func CheckAdminFree(address string) error {
 	return checkFree(address, "put the admin interface elsewhere with --admin")

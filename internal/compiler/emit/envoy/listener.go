@@ -65,6 +65,9 @@ func listSites(l ir.Listener) []site {
 	return sites
 }
 
+// takesRequests tells whether a listener takes HTTP, with TLS for one server name at least.
+func takesRequests(l ir.Listener) bool { return len(listSites(l)) > 0 }
+
 func (e *emitter) newListener(l ir.Listener) *listenerv3.Listener {
 	listener := &listenerv3.Listener{
 		Name:    listenerName(l),

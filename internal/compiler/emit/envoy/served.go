@@ -38,7 +38,7 @@ type Served struct {
 	Clusters, Endpoints []Packed
 	Secrets             []Packed
 	// Filter is the filter with its configuration, which PluginJSON is, without the policies: these travel with their routes.
-	// There is none without listeners. Trial is the listener by which an Envoy shows that it takes it.
+	// There is none without a listener of requests, for no other asks for it. Trial is the listener by which an Envoy shows that it takes it.
 	Filter     []Packed
 	Trial      Packed
 	PluginJSON []byte
@@ -113,7 +113,7 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, story Stor
 	}
 	slices.SortFunc(d.Secrets, comparePacked)
 	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
-	if len(listeners) > 0 {
+	if slices.ContainsFunc(listeners, takesRequests) {
 		d.Vary.of = Settings{
 			ModulePath: a.Settings.ModulePath, ModuleSHA256: a.Settings.ModuleSHA256, Native: a.Settings.Native,
 			Plugin: a.Settings.Plugin, PluginJSON: a.Settings.PluginJSON,

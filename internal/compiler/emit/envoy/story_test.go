@@ -96,6 +96,38 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// TestFilterIsAskedFor holds that only who has a listener of requests is served the filter: an Envoy without one never asks for it, and a
+// server would wait for that before it takes the change for acknowledged.
+func TestFilterIsAskedFor(t *testing.T) {
+	passed := ir.TLSHost{Domain: "*", Stream: &ir.Stream{Cluster: "c"}}
+	at := servedListeners[0].Address
+	for name, c := range map[string]struct {
+		listeners []ir.Listener
+		want      int
+	}{
+		"HTTP":                    {servedListeners[:1], 1},
+		"TLS":                     {servedListeners[1:2], 1},
+		"datagrams":               {servedListeners[2:], 0},
+		"connections":             {[]ir.Listener{{Address: at, Port: 1, Stream: passed.Stream}}, 0},
+		"TLS that passes through": {[]ir.Listener{{Address: at, Port: 1, TLSHosts: []ir.TLSHost{passed}}}, 0},
+		"TLS of both kinds":       {[]ir.Listener{{Address: at, Port: 1, TLSHosts: []ir.TLSHost{passed, {Domain: "a.example"}}}}, 1},
+		"datagrams and HTTP":      {servedListeners, 1},
+	} {
+		a := Assembly{Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
+		d, err := a.ServeFrame("shop/edge", c.listeners, Story{})
+		if err != nil || len(d.Filter) != c.want || (d.Trial.Name != "") != (c.want == 1) {
+			t.Errorf("%s: %d filters, a trial %q, %v", name, len(d.Filter), d.Trial.Name, err)
+		}
+		asking := 0
+		for _, l := range d.Listeners {
+			asking += bytes.Count(l.Content, []byte("HttpConnectionManager"))
+		}
+		if (asking > 0) != (c.want == 1) {
+			t.Errorf("%s: %d managers of HTTP ask for the filter", name, asking)
+		}
+	}
+}
+
 // TestFilterForms holds that a filter in another form is configured alike, with other text for each number.
 func TestFilterForms(t *testing.T) {
 	for _, native := range []bool{false, true} {
