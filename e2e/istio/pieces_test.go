@@ -19,7 +19,7 @@ func TestEveryPieceIsNeeded(t *testing.T) {
 		"EnvoyFilter":                      {without: withoutKind("EnvoyFilter"), fails: sticks},
 		"the session filter":               {without: withoutPatch("HTTP_FILTER", "limpet.stateful_session"), fails: sticks},
 		"the session filter on the routes": {without: withoutPatch("HTTP_ROUTE", "typed_per_filter_config"), fails: sticks},
-		"the fence":                        {without: withoutPatch("HTTP_FILTER", "limpet.fence"), fails: fencedFromClients},
+		"the fence":                        {without: withoutFenceAndPlugin, fails: fencedFromClients},
 		"the fence before the filters":     {without: withoutPatch("ROUTE_CONFIGURATION", "response_headers_to_remove"), fails: fencedFromBackends},
 		"the pin's end at the router":      {without: withoutKey("request_headers_to_remove"), fails: keepsPin},
 	} {
@@ -29,6 +29,26 @@ func TestEveryPieceIsNeeded(t *testing.T) {
 			m := run(t, d)
 			if err := c.fails(t, m); err == nil {
 				t.Errorf("without %s the check passes all the same", piece)
+			}
+		})
+	}
+}
+
+// withoutFenceAndPlugin takes the fence out, and the plugin, which keeps a client's pin out as well where it runs.
+func withoutFenceAndPlugin(all []object) []object {
+	return withoutPatch("HTTP_FILTER", "limpet.fence")(withoutKind("WasmPlugin")(all))
+}
+
+// TestFenceHoldsAlone: while the plugin is away the fence keeps clients' pins out by itself, and the other way round.
+func TestFenceHoldsAlone(t *testing.T) {
+	for gone, without := range map[string]func([]object) []object{
+		"the plugin": withoutKind("WasmPlugin"), "the fence": withoutPatch("HTTP_FILTER", "limpet.fence"),
+	} {
+		t.Run(gone, func(t *testing.T) {
+			d := onGatewayAPI(t, 3, 0)
+			d.change = without
+			if err := fencedFromClients(t, run(t, d)); err != nil {
+				t.Error(err)
 			}
 		})
 	}
