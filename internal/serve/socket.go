@@ -26,6 +26,8 @@ func CheckSocketPath(path string) error {
 	switch {
 	case path == "":
 		return errors.New("must name the path of a socket, as unix:PATH")
+	case path[0] == '@': // in Linux' abstract namespace, where there are no modes
+		return fmt.Errorf("%s is no path: everybody on the machine could connect there; name a file", path)
 	case len(path) > maxSocketPath:
 		return fmt.Errorf("a socket's path must have less than %d bytes, and %s has %d; name a shorter one",
 			maxSocketPath+1, path, len(path))
@@ -53,10 +55,13 @@ func ListenOnSocket(path string, mode fs.FileMode) (net.Listener, error) {
 	return l, nil
 }
 
-// removeStaleSocket removes a socket at which nobody listens any more.
+// removeStaleSocket removes a socket at which nobody listens any more, and nothing else.
 func removeStaleSocket(path string) error {
-	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSocket == 0 {
+	switch info, err := os.Lstat(path); {
+	case err != nil:
 		return nil //nolint:nilerr // listening says what is wrong with it
+	case info.Mode()&fs.ModeSocket == 0:
+		return fmt.Errorf("%s is there and no socket; remove it, or name another path", path)
 	}
 	connection, err := net.Dial("unix", path)
 	if err == nil {
