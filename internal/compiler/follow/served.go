@@ -2,6 +2,7 @@ package follow
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -137,8 +138,12 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 	if !sameRoutes {
 		next.Routes = routes
 	}
-	if !m.patchClusters(g, &next) && sameRoutes && !isOther {
+	otherClusters := m.patchClusters(g, &next)
+	if !otherClusters && sameRoutes && !isOther {
 		return nil
+	}
+	if isOther || otherClusters {
+		next.PickSecrets(m.listClusters(g))
 	}
 	g.last, g.listeners, g.story = &next, listeners, story
 	return nil
@@ -171,10 +176,8 @@ func (m *merged) packRoutes(listeners []ir.Listener) (all []envoy.Packed, err er
 func (m *merged) patchClusters(g *servedGateway, d *envoy.Served) (changed bool) {
 	if g.clusters.settle() || g.last == nil || m.stale.inline {
 		d.Clusters, d.Endpoints = nil, nil
-		for _, name := range g.clusters.names {
-			if c := m.clusters[name]; c != nil {
-				d.AddCluster(*c.text)
-			}
+		for c := range m.listClusters(g) {
+			d.AddCluster(c)
 		}
 		return true
 	}
@@ -183,6 +186,17 @@ func (m *merged) patchClusters(g *servedGateway, d *envoy.Served) (changed bool)
 	d.Clusters, settings = patch(d.Clusters, m.stale.settings, func(name string) envoy.Packed { return text(name).PackSettings() })
 	d.Endpoints, endpoints = patch(d.Endpoints, m.stale.endpoints, func(name string) envoy.Packed { return text(name).PackEndpoints() })
 	return settings || endpoints
+}
+
+// listClusters gives a Gateway's clusters.
+func (m *merged) listClusters(g *servedGateway) iter.Seq[envoy.Cluster] {
+	return func(yield func(envoy.Cluster) bool) {
+		for _, name := range g.clusters.names {
+			if c := m.clusters[name]; c != nil && !yield(*c.text) {
+				return
+			}
+		}
+	}
 }
 
 // patch gives a list with what those of some names are now; the list itself if it has none of these.

@@ -22,13 +22,16 @@ type Cluster struct {
 	Moved []string
 	// Inline says that the endpoints are a part of the cluster, for they have names.
 	Inline bool
+	// Secrets are the names of the certificates that hosts are shown, for which an Envoy asks.
+	Secrets []string
 }
 
 // newDiscoveredCluster writes a cluster and its endpoints.
 func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
 	d := Cluster{
 		Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)),
-		Inline: c.IsNamed(), // discovered endpoints have addresses
+		Inline:  c.IsNamed(), // discovered endpoints have addresses
+		Secrets: listShown(c),
 	}
 	if d.Inline {
 		d.Endpoints = e.marshalBinary(newAssignment(c.Settled()))
@@ -36,6 +39,16 @@ func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
 		d.Endpoints, d.Moved = e.marshalBinary(newAssignment(c)), listMoved(c)
 	}
 	return d
+}
+
+func listShown(c *ir.Cluster) (all []string) {
+	for _, l := range c.Localities {
+		if l.TLS != nil && l.TLS.Client != nil {
+			all = append(all, secretName(*l.TLS.Client))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func listMoved(c *ir.Cluster) (all []string) {

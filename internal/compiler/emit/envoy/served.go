@@ -3,6 +3,7 @@ package envoy
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"net/netip"
 	"slices"
 
@@ -36,7 +37,8 @@ type Served struct {
 	Routes []Packed
 	// Endpoints are those of all Clusters but the ones with names for hosts, which have theirs themselves.
 	Clusters, Endpoints []Packed
-	Secrets             []Packed
+	// Secrets are the certificates that listeners show, and those for hosts, of clients, that some cluster shows.
+	Secrets []Packed
 	// Filter is the filter with its configuration, which PluginJSON is, without the policies: these travel with their routes.
 	// There is none without a listener of requests, for no other asks for it. Trial is the listener by which an Envoy shows that it takes it.
 	Filter     []Packed
@@ -44,6 +46,9 @@ type Served struct {
 	PluginJSON []byte
 	// Vary gives Filter in other forms.
 	Vary FilterForms
+
+	// own are the certificates that listeners show, and clients those of which clusters may show some.
+	own, clients []Packed
 }
 
 // ListenerAddress is where a listener listens, for connections or datagrams.
@@ -95,6 +100,13 @@ func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g Gatewa
 	for _, c := range g.Clusters {
 		d.AddCluster(clusters[c.Name])
 	}
+	d.PickSecrets(func(yield func(Cluster) bool) {
+		for _, c := range g.Clusters {
+			if !yield(clusters[c.Name]) {
+				return
+			}
+		}
+	})
 	return d, nil
 }
 
@@ -107,12 +119,11 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, story Stor
 		d.Listeners = append(d.Listeners, e.packResource(listenerName(l), e.newListener(l)))
 		d.Addresses = append(d.Addresses, ListenerAddress{netip.AddrPortFrom(l.Address, l.Port), l.UDP})
 		for _, h := range l.TLSHosts {
-			d.Secrets = append(d.Secrets, e.packSecrets(h.Certificates)...)
+			d.own = append(d.own, e.packSecrets(h.Certificates)...)
 		}
-		d.Secrets = append(d.Secrets, e.packSecrets(l.ClientCertificates)...)
+		d.clients = append(d.clients, e.packSecrets(l.ClientCertificates)...)
 	}
-	slices.SortFunc(d.Secrets, comparePacked)
-	d.Secrets = slices.CompactFunc(d.Secrets, func(a, b Packed) bool { return a.Name == b.Name })
+	d.own, d.clients = eachOnce(d.own), eachOnce(d.clients)
 	if slices.ContainsFunc(listeners, takesRequests) {
 		d.Vary.of = Settings{
 			ModulePath: a.Settings.ModulePath, ModuleSHA256: a.Settings.ModuleSHA256, Native: a.Settings.Native,
@@ -123,6 +134,29 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, story Stor
 		d.Trial = e.packResource(trial.Name, trial)
 	}
 	return d, e.err
+}
+
+// eachOnce sorts resources, and leaves out what is there twice.
+func eachOnce(all []Packed) []Packed {
+	slices.SortFunc(all, comparePacked)
+	return slices.CompactFunc(all, func(a, b Packed) bool { return a.Name == b.Name })
+}
+
+// PickSecrets gives the configuration the certificates that its listeners show, and those of clients that some cluster shows: an Envoy
+// asks for no others, and a server waits until it has asked.
+func (d *Served) PickSecrets(clusters iter.Seq[Cluster]) {
+	d.Secrets = d.own
+	if len(d.clients) == 0 {
+		return
+	}
+	shown := map[string]bool{}
+	for c := range clusters {
+		for _, name := range c.Secrets {
+			shown[name] = true
+		}
+	}
+	isHidden := func(p Packed) bool { return !shown[p.Name] }
+	d.Secrets = eachOnce(slices.Concat(d.own, slices.DeleteFunc(slices.Clone(d.clients), isHidden)))
 }
 
 // AddCluster adds a cluster, and its endpoints if they are apart from it.

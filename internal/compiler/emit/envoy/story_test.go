@@ -128,6 +128,31 @@ func TestFilterIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestSecretsAreAskedFor: a Gateway's certificate for hosts is served while one of its clusters shows it, and not before: its Envoys would
+// not ask for it, and the server would wait for that until its deadline.
+func TestSecretsAreAskedFor(t *testing.T) {
+	client := ir.Certificate{Secret: "shop/client"}
+	edge := []ir.Listener{{Address: servedListeners[0].Address, Port: 1, ClientCertificates: []ir.Certificate{client}}}
+	for name, c := range map[string]struct {
+		tls  *ir.UpstreamTLS
+		want int
+	}{
+		"plain HTTP": {nil, 0}, "TLS to whoever asks": {&ir.UpstreamTLS{}, 0}, "TLS with the certificate": {&ir.UpstreamTLS{Client: &client}, 1},
+	} {
+		clusters := []ir.Cluster{{Name: "c", Localities: []ir.Locality{{TLS: c.tls}}}}
+		served, err := Renderer{}.Serve(clusters, Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()},
+			[]GatewayConfig{{Gateway: "shop/edge", Config: &ir.Config{Listeners: edge, Clusters: clusters}}})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		d := served[0]
+		asked := bytes.Count(d.Clusters[0].Content, []byte("certificate/shop/client"))
+		if len(d.Secrets) != c.want || asked != c.want {
+			t.Errorf("%s: %d Secrets are served, and a cluster asks for %d", name, len(d.Secrets), asked)
+		}
+	}
+}
+
 // TestFilterForms holds that a filter in another form is configured alike, with other text for each number.
 func TestFilterForms(t *testing.T) {
 	for _, native := range []bool{false, true} {
