@@ -1,6 +1,7 @@
 package policyconfig
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )

@@ -57,29 +57,17 @@ func (k *keyFlags) check() error {
 
 // load makes the plugin configuration's keys.
 func (k *keyFlags) load(stderr io.Writer) (policyconfig.Keys, error) {
-	var ring policyconfig.KeyRing
-	var err error
-	switch {
-	case k.ring != nil:
-		ring = k.ring()
-	case k.file == "":
+	if k.ring == nil && k.file == "" {
 		return policyconfig.Keys{FromEnv: policyconfig.DefaultKeysEnv}, nil
-	default:
-		ring, err = k.readRing(stderr)
 	}
+	ring, err := k.readRing(stderr)
 	if err != nil {
 		return policyconfig.Keys{}, err
 	}
 	if k.clear {
 		return policyconfig.Keys{Ring: &ring}, nil
 	}
-	roots := k.fixed
-	if roots == nil {
-		if roots, err = k.readRoots(stderr); err != nil {
-			return policyconfig.Keys{}, err
-		}
-	}
-	root, err := keyfile.RootFor(cmp.Or(k.target, string(compiler.TargetEnvoy)), roots)
+	root, err := k.sealingRoot(stderr)
 	if err != nil {
 		return policyconfig.Keys{}, err
 	}
@@ -87,8 +75,40 @@ func (k *keyFlags) load(stderr io.Writer) (policyconfig.Keys, error) {
 	return policyconfig.Keys{Sealed: sealed}, err
 }
 
-// readRing reads the file's ring, of which a key must verify.
+// loadScopes makes what proxies that limpet runs get of the ring.
+func (k *keyFlags) loadScopes(stderr io.Writer) (*compiler.ScopeKeys, error) {
+	keys, err := k.readRing(stderr)
+	if err != nil {
+		return nil, err
+	}
+	ring, err := keyfile.Ring(keys)
+	if err != nil {
+		return nil, err
+	}
+	root, err := k.sealingRoot(stderr)
+	if err != nil {
+		return nil, err
+	}
+	return &compiler.ScopeKeys{Ring: ring, Root: *root}, nil
+}
+
+// sealingRoot is the root secret that seals for Envoys of the target.
+func (k *keyFlags) sealingRoot(stderr io.Writer) (*token.Root, error) {
+	roots := k.fixed
+	if roots == nil {
+		var err error
+		if roots, err = k.readRoots(stderr); err != nil {
+			return nil, err
+		}
+	}
+	return keyfile.RootFor(cmp.Or(k.target, string(compiler.TargetEnvoy)), roots)
+}
+
+// readRing gives the ring that is followed, or reads the file's, of which a key must verify.
 func (k *keyFlags) readRing(stderr io.Writer) (policyconfig.KeyRing, error) {
+	if k.ring != nil {
+		return k.ring(), nil
+	}
 	ring, err := readKeyFile(k.file, stderr)
 	if err != nil {
 		return ring, err

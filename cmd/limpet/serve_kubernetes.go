@@ -203,8 +203,14 @@ func (c *cluster) feed(ctx context.Context, keys *keyFlags, to *controller.Contr
 	}
 	to.Changes, to.Stderr = c.source, serve.Lines{To: c.log}
 	to.Read = func(stderr io.Writer) (controller.Input, error) {
-		ring, err := keys.load(stderr)
-		return controller.Input{Keys: ring, Sources: c.source.Sources()}, err
+		in := controller.Input{Sources: c.source.Sources()}
+		var err error
+		if c.flags.manage {
+			in.Scopes, err = keys.loadScopes(stderr)
+		} else {
+			in.Keys, err = keys.load(stderr)
+		}
+		return in, err
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/limpet-proxy/limpet/internal/keyfile"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // errRefused is what comes of a request whose route has a broken policy.
@@ -19,7 +21,40 @@ type carrier interface {
 }
 
 // travelling is a build where the policies of the configuration come with their routes.
-func travelling(inner start) start {
+func travelling(inner start) start { return withRoutes(inner, nil) }
+
+// ringless is travelling where there is no ring either: the keys of scopes come with the policies, sealed for a Gateway.
+func ringless(inner start) start {
+	return withRoutes(inner, func(t *testing.T, c *policyconfig.Config, env map[string]string) (map[string]string, func(scope string) string) {
+		t.Helper()
+		keys, errs := c.Keys.Load(func(name string) string { return env[name] }, token.UnsealText)
+		if len(errs) > 0 {
+			return env, nil // the plugin says so
+		}
+		ring, err := keyfile.Ring(keys)
+		if err != nil {
+			return env, nil
+		}
+		root := limpetsRoot.ForGateway(gatewayID)
+		c.Keys = policyconfig.Keys{Gateway: gatewayID}
+		return map[string]string{"LIMPET_ROOT": root.Text()}, func(scope string) string {
+			text, err := ring.SealScope(&root, scope)
+			check(t, err)
+			return text
+		}
+	})
+}
+
+// gatewayID is the Gateway of ringless builds, whose root is derived from limpetsRoot.
+const gatewayID = "shop/edge/5f0c2d9e-4a51-4c1b-9d0e-2f6b1a7c3e48"
+
+var limpetsRoot = token.Root{Target: "envoy", Secret: []byte("the root secret, 32 bytes long!!")}
+
+// withRoutes is travelling. Unkey, if there is one, takes the ring out of a configuration and its environment; what it returns seals the
+// keys of scopes.
+func withRoutes(
+	inner start, unkey func(*testing.T, *policyconfig.Config, map[string]string) (map[string]string, func(scope string) string),
+) start {
 	return func(t *testing.T, config string, env map[string]string, clock func() time.Time) (plugin, error) {
 		t.Helper()
 		whole, errs := policyconfig.Parse(config)
@@ -28,6 +63,9 @@ func travelling(inner start) start {
 		}
 		w := &travellingPlugin{t: t, pinHeader: whole.PinHeader, policies: whole.Policies}
 		whole.Policies = nil
+		if unkey != nil {
+			env, w.seal = unkey(t, &whole, env)
+		}
 		global, err := policyconfig.Marshal(whole)
 		if err != nil {
 			t.Fatal(err)
@@ -46,6 +84,7 @@ type travellingPlugin struct {
 	t         *testing.T
 	pinHeader string
 	policies  []policyconfig.Policy
+	seal      func(scope string) string // the keys of a scope; nil where the plugin has the ring
 }
 
 func (p *travellingPlugin) open(route, cluster string) stream {
@@ -65,6 +104,13 @@ func (p *travellingPlugin) openPoliced(route, cluster string) stream {
 	name, text, err := policyconfig.WriteRoute(route, p.policies, p.pinHeader)
 	if err != nil {
 		p.t.Fatal(err)
+	}
+	if p.seal != nil {
+		var keys []string
+		for _, scope := range policyconfig.RouteScopes(route, p.policies) {
+			keys = append(keys, p.seal(scope))
+		}
+		name, text = policyconfig.KeyRoute(name, text, keys)
 	}
 	return p.openWith(name, cluster, text)
 }

@@ -35,6 +35,7 @@ import (
 // Input is all that a compilation reads.
 type Input struct {
 	Keys    policyconfig.Keys
+	Scopes  *compiler.ScopeKeys // in place of these; nil for none
 	Sources []compiler.Source
 }
 
@@ -42,7 +43,7 @@ type Input struct {
 func (in *Input) equal(other *Input) bool {
 	return slices.EqualFunc(in.Sources, other.Sources, func(a, b compiler.Source) bool {
 		return a.Name == b.Name && sameBytes(a.Data, b.Data)
-	}) && reflect.DeepEqual(in.Keys, other.Keys)
+	}) && reflect.DeepEqual(in.Keys, other.Keys) && reflect.DeepEqual(in.Scopes, other.Scopes)
 }
 
 // sameBytes compares contents, which mostly are the same slice.

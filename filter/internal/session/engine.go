@@ -18,7 +18,7 @@ import (
 // Engine holds a loaded plugin configuration, ready to serve requests.
 type Engine struct {
 	proxy     Proxy
-	ring      *token.Ring
+	keys      Keys
 	skew      int64
 	pinHeader string
 	// routes are those of the plugin configuration's policies; carried are those whose policies came with them.
@@ -102,11 +102,11 @@ type Policy struct {
 	warm bool
 }
 
-// New makes an engine from a configuration that policyconfig.Parse accepted. The ring signs and verifies.
-func New(cfg *policyconfig.Config, ring *token.Ring, proxy Proxy) (*Engine, error) {
+// New makes an engine from a configuration that policyconfig.Parse accepted, which has policies with a ring only.
+func New(cfg *policyconfig.Config, keys Keys, proxy Proxy) (*Engine, error) {
 	e := &Engine{
 		proxy:     proxy,
-		ring:      ring,
+		keys:      keys,
 		skew:      int64(cfg.ClockSkew),
 		pinHeader: cfg.PinHeader,
 		tickets:   cfg.DebugTickets,
@@ -122,7 +122,7 @@ func New(cfg *policyconfig.Config, ring *token.Ring, proxy Proxy) (*Engine, erro
 		pc := &own
 		scope, known := scopes[pc.Scope]
 		if !known {
-			scope = knownScope{ring.Scope(pc.Scope), e.nextScope()}
+			scope = knownScope{keys.ring.Scope(pc.Scope), e.nextScope()}
 			scopes[pc.Scope] = scope
 		}
 		p := e.newPolicy(pc, scope.Scope)
