@@ -49,7 +49,7 @@ spec:
   parentRefs: [{name: gw}]
   rules:
   - name: cart
-    sessionPersistence: {sessionName: CART}
+    sessionPersistence: {sessionName: EVIL}
     matches: [{path: {value: /cart}}]
     backendRefs: [{name: cart, port: 80}]
 `
@@ -91,14 +91,21 @@ func TestStolenSecret(t *testing.T) {
 	evilPort := harness.FreePort(t)
 	c.set(t, strings.ReplaceAll(evil, "PORT", fmt.Sprint(evilPort)))
 	defer c.remove(t, object("gateway.networking.k8s.io/v1", "Gateway", "evil", "gw"))
-	folder := t.TempDir()
-	harness.NewAuthority(t).Issue(t, folder, "server", "localhost", "")
+	const audience = "limpet.dev"
+	authority := harness.NewAuthority(t)
+	folder := c.setTLSSecret(t, "xds-tls", authority, harness.NewAuthority(t))
 	ring := harness.NewRing("k")
-	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, ring, "--system-namespace", "default", "--manage-proxies", "--proxy-image", "envoy:1",
-		"--helper-image", "limpet:1", "--proxy-server", "localhost:18000", "--proxy-ca", filepath.Join(folder, "server-ca.crt"))
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, ring, "--system-namespace", "default", "--tls-secret", "xds-tls",
+		"--token-audience", audience, "--manage-proxies", "--proxy-image", "envoy:1", "--helper-image", "limpet:1", "--proxy-server", "localhost:18000")
+	flags := func(namespace, account string) []string {
+		file := filepath.Join(folder, account+".token")
+		replace(t, file, c.token(t, namespace, account, audience))
+		return []string{"--token-file", file, "--tls-ca", filepath.Join(folder, "server-ca.crt"), "--server-name", "localhost"}
+	}
 	shops, stolen := c.secretRoot(t, "default", "edge-limpet"), c.secretRoot(t, "evil", "gw-limpet")
-	own := s.BootstrapOf(t, harness.EdgeGateway, port, shops).Start(t)
-	mallorys := s.BootstrapOf(t, "evil/gw", evilPort, stolen, "--admin-all").Start(t)
+	asShop := flags("default", "limpet-edge")
+	own := s.BootstrapOf(t, harness.EdgeGateway, port, shops, asShop...).Start(t)
+	mallorys := s.BootstrapOf(t, "evil/gw", evilPort, stolen, append(flags("evil", "limpet-gw"), "--admin-all")...).Start(t)
 	s.AwaitSettled(t)
 
 	dump := mallorys.Admin(t, "/config_dump")
@@ -126,33 +133,33 @@ func TestStolenSecret(t *testing.T) {
 		}
 	}
 
-	pinned := func(e *harness.Envoy, scope *token.Scope) (count int) {
+	pinned := func(e *harness.Envoy, cookie string, scope *token.Scope) (count int) {
 		for _, pod := range pods {
-			answer := e.Stranger().Get(t, "/cart", "Cookie: CART="+mintFor(t, scope, pod+":8080"))
+			answer := e.Stranger().Get(t, "/cart", "Cookie: "+cookie+"="+mintFor(t, scope, pod+":8080"))
 			if answer.Backend == pod && len(answer.Header["Set-Cookie"]) == 0 {
 				count++
 			}
 		}
 		return count
 	}
-	if n := pinned(mallorys, keys[evilScope]); n != len(pods) {
+	if n := pinned(mallorys, "EVIL", keys[evilScope]); n != len(pods) {
 		t.Errorf("%d of mallory's tokens lead to pods of her own rule; so this shows nothing", n)
 	}
-	if n := pinned(own, keys[evilScope]); n > 0 {
+	if n := pinned(own, "CART", keys[evilScope]); n > 0 {
 		t.Errorf("%d of mallory's tokens are good for the shop's rule", n)
 	}
 
 	// An Envoy that others run with limpet's own root secret.
 	own.Stop()
 	client := harness.NewClient(port)
-	shared := s.Bootstrap(t).Start(t)
+	shared := s.Bootstrap(t, asShop...).Start(t)
 	home := client.Get(t, "/cart").Backend
 	shared.Stop()
-	again := s.BootstrapOf(t, harness.EdgeGateway, port, shops).Start(t)
+	again := s.BootstrapOf(t, harness.EdgeGateway, port, shops, asShop...).Start(t)
 	if answer := client.Get(t, "/cart"); answer.Status != http.StatusOK || answer.Backend != home {
 		t.Errorf("the session of %s is at %s", home, answer.Backend)
 	}
-	if n := pinned(again, ring.Scope(t, shopScope)); n != len(pods) {
+	if n := pinned(again, "CART", ring.Scope(t, shopScope)); n != len(pods) {
 		t.Errorf("%d tokens of who has the ring are good", n)
 	}
 }
@@ -165,7 +172,7 @@ func mintFor(t *testing.T, scope *token.Scope, address string) string {
 		t.Fatal(err)
 	}
 	now := time.Now().Unix()
-	text, err := scope.Append(nil, token.Session{Host: host, IssuedAt: now, LastSeen: now}, token.Minting{Now: now, Nonce: [12]byte{1}})
+	text, err := scope.Append(nil, token.Session{Host: host, IssuedAt: now, LastSeen: now, Parts: token.Parts{ID: 1}}, token.Minting{Now: now, Nonce: [12]byte{1}})
 	if err != nil {
 		t.Fatal(err)
 	}
