@@ -80,7 +80,7 @@ func TestAdmin(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready := false
-	handler := Admin(c.Server, Probes(prometheus.NewRegistry(), func() bool { return ready }))
+	handler := Admin(c.Server, func() InputStatus { return InputStatus{Refused: []string{"b.yaml: no good"}} }, Probes(prometheus.NewRegistry(), func() bool { return ready }))
 	get := func(path, host, header string) (int, string) {
 		request := httptest.NewRequest(http.MethodGet, "http://"+host+path, nil)
 		if name, value, has := strings.Cut(header, ": "); has {
