@@ -365,13 +365,14 @@ func (sc *serveCommand) serveUntil(
 	if err != nil {
 		return err
 	}
+	serve.RegisterKeys(registry, by.Fingerprints)
 	var ready atomic.Bool
 	ends := make(chan error, 4)
 	if err := sc.serveModules(ends); err != nil {
 		return err
 	}
 	for address, handler := range map[string]http.Handler{
-		sc.admin:  serve.Admin(server, inputStatus(by), serve.Probes(registry, ready.Load)),
+		sc.admin:  serve.Admin(server, inputStatus(by), by.Fingerprints, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),
 	} {
 		if address == "" || address == compiler.NoAdmin {

@@ -11,7 +11,9 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/xds"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Bootstrap is what an Envoy starts from.
@@ -94,6 +96,14 @@ func RegisterInputMetric(to prometheus.Registerer, input func() InputStatus) {
 	to.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "limpet_input_errors", Help: "Errors by which some of the input is not in effect; what was good before is served in its place.",
 	}, func() float64 { return float64(len(input().Refused)) }))
+}
+
+// RegisterKeys makes the metric that the keys' fingerprint is in, as it is in that of filters with these keys. It is 0 where Envoys have
+// their own.
+func RegisterKeys(to prometheus.Registerer, keys func() keyfile.Fingerprints) {
+	to.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: policyconfig.KeysGauge, Help: "Fingerprint of the key ring that Envoys are served.",
+	}, func() float64 { return float64(keys().Gauge) }))
 }
 
 // The results of a compilation.
