@@ -33,7 +33,7 @@ type clusterFlags struct {
 	namespace  string
 	statuses   bool
 	grace      time.Duration // how long a Gateway stays Programmed without an Envoy
-	manage     bool // proxies, too
+	manage     bool          // proxies, too
 	pool       string
 	keys       string
 	root       string
