@@ -198,3 +198,18 @@ func TestProblemsArePrintable(t *testing.T) {
 		}
 	}
 }
+
+// TestDecisionsAreValues shows that what acts on a problem needs no text: whatever a document or a path looks like to people, the object
+// and the place are those that it was noted for.
+func TestDecisionsAreValues(t *testing.T) {
+	long := renamed{subject{object.Ref{Kind: object.KindHTTPRoute, Namespace: "a/b", Name: strings.Repeat("x", 400)}, "in.yaml", nil}}
+	r := &report.Report{}
+	r.WarnAt(long, "spec.rules[3].matches[0]."+strings.Repeat("y", 400), "hm")
+	p := r.Warnings()[0]
+	if p.Ref != long.ref || !p.Place.IsIn(report.Rules, 3) {
+		t.Errorf("got %v, %+v", p.Ref, p.Place)
+	}
+	if strings.HasSuffix(p.Object, "x") || strings.HasSuffix(p.Path, "y") {
+		t.Errorf("%s: %s is not shortened", p.Object, p.Path)
+	}
+}
