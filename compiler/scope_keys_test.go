@@ -111,8 +111,8 @@ func TestScopesTravel(t *testing.T) {
 				t.Fatal(route, errs)
 			}
 			scope := policies[0].Scope
-			_, err := token.OpenScope([]token.Root{keys.Root.ForGateway(own)}, scope, sealed)
-			if _, stolen := token.OpenScope([]token.Root{keys.Root.ForGateway(other)}, scope, sealed); err != nil || stolen == nil {
+			_, _, err := token.OpenScope([]token.Root{keys.Root.ForGateway(own)}, scope, sealed)
+			if _, _, stolen := token.OpenScope([]token.Root{keys.Root.ForGateway(other)}, scope, sealed); err != nil || stolen == nil {
 				t.Errorf("%s: %v; with the root of %s: %v", route.name, err, other, stolen)
 			}
 			if !strings.Contains(scope, "/"+strings.Split(gateway, "/")[0]+"/") {

@@ -15,7 +15,7 @@ import (
 
 // emitServed is emitEnvoy for a server.
 func emitServed(j *analysis, o *Options, r *Result) error {
-	proxy := j.plan.Proxy
+	proxy := j.Plan.Proxy
 	config, text, err := plugin.EmitApart(nil, o.global())
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	gateways := []envoy.GatewayConfig{{Config: parts.split("")}} // all listeners are of that one
 	if o.areApart() {
 		gateways = nil
-		for _, g := range j.topology.Attachments.Gateways {
+		for _, g := range j.Topology.Attachments.Gateways {
 			gateways = append(gateways, envoy.GatewayConfig{
 				Gateway: g.Gateway.Key(), Keys: o.served().keysOf(g.Gateway), Config: parts.split(g.Gateway.Key()),
 			})

@@ -37,7 +37,7 @@ func GatewayRoots(roots []Root, id string) []Root {
 	return all
 }
 
-// The keys of a scope in bytes: for each key of the ring its tag, when it signs from and when it ends, K_mac and K_host.
+// The keys of a scope in bytes: the ring's fingerprint, then for each key of the ring its tag, when it signs from and when it ends, K_mac and K_host.
 const (
 	offNotBefore   = 4
 	offNotAfter    = offNotBefore + 8
@@ -48,7 +48,7 @@ const (
 
 // SealScope seals the keys of a scope under the root secret of a Gateway. Equal rings, roots and scopes give equal texts.
 func (r *Ring) SealScope(root *Root, scope string) (string, error) {
-	plain := make([]byte, 0, len(r.dates)*sealedKeyBytes)
+	plain := append(make([]byte, 0, fingerprintSize+len(r.dates)*sealedKeyBytes), r.Fingerprint().bytes()...)
 	for i, k := range r.dates {
 		mac, host := r.secrets[i].derive(scope)
 		plain = binary.BigEndian.AppendUint32(plain, uint32(k.tag))
@@ -64,23 +64,24 @@ func sealedScopeFor(root *Root, scope string) string { return root.Target + "\x0
 
 var errSealedScope = errors.New("not the keys of a scope")
 
-// OpenScope undoes [Ring.SealScope] with whichever of the roots it was sealed under: the scope is the one that the ring gives.
-func OpenScope(roots []Root, name, text string) (*Scope, error) {
+// OpenScope undoes [Ring.SealScope] with whichever of the roots it was sealed under: the scope is the one that the ring gives, which has
+// that fingerprint.
+func OpenScope(roots []Root, name, text string) (*Scope, Fingerprint, error) {
 	plain, err := unseal(roots, text, &sealedScope, func(r *Root) string { return sealedScopeFor(r, name) })
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	count := len(plain) / sealedKeyBytes
-	if count == 0 || count*sealedKeyBytes != len(plain) {
-		return nil, errSealedScope
+	count := (len(plain) - fingerprintSize) / sealedKeyBytes
+	if count <= 0 || fingerprintSize+count*sealedKeyBytes != len(plain) {
+		return nil, 0, errSealedScope
 	}
 	s := &Scope{dates: make(dates, count), tag: makeTag(labelScope, name), keys: make([]scopeKey, count)}
 	for i := range count {
-		one := plain[i*sealedKeyBytes:][:sealedKeyBytes]
+		one := plain[fingerprintSize+i*sealedKeyBytes:][:sealedKeyBytes]
 		s.dates[i] = keyDates{
 			tagAt(one, 0), int64(binary.BigEndian.Uint64(one[offNotBefore:])), int64(binary.BigEndian.Uint64(one[offNotAfter:])),
 		}
 		s.keys[i] = scopeKey{newMACKey(one[offMACKey:offHostKey]), [hashLen]byte(one[offHostKey:])}
 	}
-	return s, nil
+	return s, fingerprintFrom(plain), nil
 }

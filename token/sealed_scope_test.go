@@ -27,9 +27,9 @@ func mustSealScope(t testing.TB, ring *Ring, root Root, scope string) string {
 func travelled(t testing.TB, ring *Ring, name string) *Scope {
 	t.Helper()
 	root := gatewayRoot(edge)
-	s, err := OpenScope([]Root{root}, name, mustSealScope(t, ring, root, name))
-	if err != nil {
-		t.Fatal(err)
+	s, fingerprint, err := OpenScope([]Root{root}, name, mustSealScope(t, ring, root, name))
+	if err != nil || fingerprint != ring.Fingerprint() {
+		t.Fatal(fingerprint, err)
 	}
 	return s
 }
@@ -51,7 +51,7 @@ func TestSealedScopeOpensWhereItBelongs(t *testing.T) {
 	for name, roots := range map[string][]Root{
 		"the Gateway's": {own}, "limpet's": {limpets}, "an old one before": {old, own}, "an old one after": {limpets, old},
 	} {
-		if _, err := OpenScope(GatewayRoots(roots, edge), cartScope, text); err != nil {
+		if _, _, err := OpenScope(GatewayRoots(roots, edge), cartScope, text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestSealedScopeOpensWhereItBelongs(t *testing.T) {
 		"limpet's root without the Gateway":  {[]Root{limpets}, cartScope},
 		"the Gateway's root derived further": {[]Root{own.ForGateway(edge)}, cartScope},
 	} {
-		if s, err := OpenScope(c.roots, c.scope, text); err == nil || s != nil {
+		if s, _, err := OpenScope(c.roots, c.scope, text); err == nil || s != nil {
 			t.Errorf("%s opens it", name)
 		}
 	}
@@ -82,25 +82,25 @@ func TestSealedScopeIsOneText(t *testing.T) {
 	for i := range text {
 		for _, c := range "AQg_" {
 			if changed := text[:i] + string(c) + text[i+1:]; changed != text {
-				if _, err := OpenScope([]Root{root}, cartScope, changed); err == nil {
+				if _, _, err := OpenScope([]Root{root}, cartScope, changed); err == nil {
 					t.Fatalf("character %d may be %c", i, c)
 				}
 			}
 		}
-		if _, err := OpenScope([]Root{root}, cartScope, text[:i]); err == nil {
+		if _, _, err := OpenScope([]Root{root}, cartScope, text[:i]); err == nil {
 			t.Fatalf("%d characters are enough", i)
 		}
 	}
-	for _, plain := range []string{"", strings.Repeat("x", sealedKeyBytes-1), strings.Repeat("x", sealedKeyBytes+1)} {
+	for _, plain := range []string{"", "x", strings.Repeat("x", fingerprintSize+sealedKeyBytes-1), strings.Repeat("x", fingerprintSize+sealedKeyBytes+1)} {
 		short, err := root.seal(&sealedScope, sealedScopeFor(&root, cartScope), []byte(plain))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = OpenScope([]Root{root}, cartScope, short)
+		_, _, err = OpenScope([]Root{root}, cartScope, short)
 		wantError(t, err, "not the keys of a scope")
 	}
-	ring := mustSeal(t, Root{Target: root.Target + "\x00" + cartScope, Secret: root.Secret}, strings.Repeat("x", sealedKeyBytes))
-	if _, err := OpenScope([]Root{root}, cartScope, ring); err == nil {
+	ring := mustSeal(t, Root{Target: root.Target + "\x00" + cartScope, Secret: root.Secret}, strings.Repeat("x", fingerprintSize+sealedKeyBytes))
+	if _, _, err := OpenScope([]Root{root}, cartScope, ring); err == nil {
 		t.Error("a sealed ring is the keys of a scope")
 	}
 	if _, err := Unseal([]Root{{Target: root.Target + "\x00" + cartScope, Secret: root.Secret}}, text); err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -24,6 +25,8 @@ type keyFlags struct {
 	secret   string // of limpet's namespace, in place of a file
 	rootFile string
 	clear    bool
+	// scoped has each Gateway's proxies get the keys of the scopes that it serves, in place of the ring.
+	scoped bool
 	// target is whom the output is for; empty is Envoy.
 	target string
 	// ring, if there is one, gives the key ring in place of a file.
@@ -56,36 +59,36 @@ func (k *keyFlags) check() error {
 }
 
 // load makes the plugin configuration's keys.
-func (k *keyFlags) load(stderr io.Writer) (policyconfig.Keys, error) {
+func (k *keyFlags) load(stderr io.Writer) (in controller.Input, err error) {
 	if k.ring == nil && k.file == "" {
-		return policyconfig.Keys{FromEnv: policyconfig.DefaultKeysEnv}, nil
+		return controller.Input{Keys: policyconfig.Keys{FromEnv: policyconfig.DefaultKeysEnv}}, nil
 	}
 	ring, err := k.readRing(stderr)
 	if err != nil {
-		return policyconfig.Keys{}, err
+		return in, err
+	}
+	if in.Fingerprints, err = keyfile.FingerprintsOf(ring); err != nil {
+		return in, err
 	}
 	if k.clear {
-		return policyconfig.Keys{Ring: &ring}, nil
+		in.Keys.Ring = &ring
+		return in, nil
 	}
 	root, err := k.sealingRoot(stderr)
 	if err != nil {
-		return policyconfig.Keys{}, err
+		return in, err
 	}
-	sealed, err := keyfile.Seal(ring, root)
-	return policyconfig.Keys{Sealed: sealed}, err
+	if k.scoped {
+		in.Scopes, err = newScopeKeys(ring, root)
+	} else {
+		in.Keys.Sealed, err = keyfile.Seal(ring, root)
+	}
+	return in, err
 }
 
-// loadScopes makes what proxies that limpet runs get of the ring.
-func (k *keyFlags) loadScopes(stderr io.Writer) (*compiler.ScopeKeys, error) {
-	keys, err := k.readRing(stderr)
-	if err != nil {
-		return nil, err
-	}
+// newScopeKeys makes what proxies that limpet runs get of a ring.
+func newScopeKeys(keys policyconfig.KeyRing, root *token.Root) (*compiler.ScopeKeys, error) {
 	ring, err := keyfile.Ring(keys)
-	if err != nil {
-		return nil, err
-	}
-	root, err := k.sealingRoot(stderr)
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func TestStolenSecret(t *testing.T) {
 			t.Fatalf("the Gateway's Secret opens a ring of %d bytes", len(plain))
 		}
 		for _, scope := range []string{shopScope, evilScope} {
-			if opened, err := token.OpenScope(roots, scope, text); err == nil {
+			if opened, _, err := token.OpenScope(roots, scope, text); err == nil {
 				keys[scope] = opened
 			}
 		}

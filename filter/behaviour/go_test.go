@@ -10,6 +10,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/filter/internal/session"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 type goPlugin struct {
@@ -57,6 +58,7 @@ type destination struct{ cluster, policies string }
 func (d destination) Cluster() string { return d.cluster }
 
 func (d destination) Policies() (string, bool) { return d.policies, d.policies != "" }
+func (destination) ShowKeys(token.Fingerprint) {}
 
 type goStream struct {
 	plugin   *goPlugin

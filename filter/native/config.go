@@ -39,7 +39,11 @@ func read(text *byte, length uintptr, envoy unsafe.Pointer) *configuration {
 	if refused(errs) {
 		return nil
 	}
-	return &configuration{config, keys, defineMetrics(envoy, config.Policies)}
+	metrics := defineMetrics(envoy, config.Policies)
+	if fingerprint := keys.Fingerprint(); fingerprint != 0 {
+		hostShow(envoy, metrics.keys, uint64(fingerprint))
+	}
+	return &configuration{config, keys, metrics}
 }
 
 //export limpet_worker

@@ -7,6 +7,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/filter/internal/session"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // metric is Envoy's number of a metric.
@@ -25,6 +26,7 @@ type metrics struct {
 	refused  metric
 	passed   metric // on a route without a policy
 	memory   metric
+	keys     metric // by which people compare proxies' keys
 }
 
 type counters [session.Outcomes]metric
@@ -37,6 +39,7 @@ func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics
 	m.refused = unlabelled(envoy, policyconfig.RefusedCounter)
 	m.passed = unlabelled(envoy, policyconfig.PassedCounter)
 	m.memory = hostGauge(envoy, data(policyconfig.MemoryGauge), size(policyconfig.MemoryGauge))
+	m.keys = hostGauge(envoy, data(policyconfig.KeysGauge), size(policyconfig.KeysGauge))
 	for i := range policies {
 		for o := session.None + 1; o < session.Outcomes; o++ {
 			m.policies[i][o] = noMetric
@@ -46,6 +49,13 @@ func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics
 		}
 	}
 	return m
+}
+
+// ShowKeys sets the gauge while a request comes.
+func (x *exchange) ShowKeys(ring token.Fingerprint) {
+	if id := x.worker.metrics.keys; id != noMetric {
+		hostSetGauge(&x.stream, id, uint64(ring))
+	}
 }
 
 func unlabelled(envoy unsafe.Pointer, name string) metric {

@@ -126,7 +126,7 @@ func (e *Engine) carry(route string, to Destination) *routePolicies {
 	r := &routePolicies{carriage: carriage{
 		route: strings.Clone(route), size: len(route) + len(text), hash: hashRoute(route), memory: memory,
 	}}
-	errs := e.readCarried(r, name, text)
+	errs := e.readCarried(r, name, text, to)
 	if r.broken = len(errs) > 0; r.broken {
 		e.proxy.refuse(r.route, errs)
 	}
@@ -150,7 +150,7 @@ func (e *Engine) prepareCarried() {
 }
 
 // readCarried fills an entry with the policies of a text.
-func (e *Engine) readCarried(r *routePolicies, name, text string) []error {
+func (e *Engine) readCarried(r *routePolicies, name, text string, to Destination) []error {
 	if text == "" {
 		return []error{errors.New("the route's metadata has none, yet its name " + strconv.Quote(r.route) + " says so")}
 	}
@@ -160,7 +160,7 @@ func (e *Engine) readCarried(r *routePolicies, name, text string) []error {
 	for _, fault := range faults {
 		errs = append(errs, fault)
 	}
-	scopes, err := e.openScopes(list, keys)
+	scopes, err := e.openScopes(list, keys, to)
 	if err != nil {
 		return append(errs, err)
 	}
@@ -180,23 +180,26 @@ func (e *Engine) readCarried(r *routePolicies, name, text string) []error {
 
 // openScopes gives the scopes of a route's policies: those of the ring, or, without one, those whose sealed keys came with the route,
 // each once and in the policies' order.
-func (e *Engine) openScopes(list []policyconfig.Policy, keys string) (map[string]knownScope, error) {
+func (e *Engine) openScopes(list []policyconfig.Policy, keys string, to Destination) (map[string]knownScope, error) {
 	scopes := make(map[string]knownScope, 1)
 	for i := range list {
 		name := list[i].Scope
 		if _, known := scopes[name]; known {
 			continue
 		}
-		var scope *token.Scope
 		if e.keys.ring != nil {
-			scope = e.keys.ring.Scope(name)
-		} else {
-			var sealed string
-			var err error
-			sealed, keys = policyconfig.NextKey(keys)
-			if scope, err = token.OpenScope(e.keys.roots, name, sealed); err != nil {
-				return nil, errors.New("the keys of scope " + strconv.Quote(name) + ": " + err.Error())
-			}
+			scopes[name] = knownScope{e.keys.ring.Scope(name), e.nextScope()}
+			continue
+		}
+		var sealed string
+		sealed, keys = policyconfig.NextKey(keys)
+		scope, ring, err := token.OpenScope(e.keys.roots, name, sealed)
+		if err != nil {
+			return nil, errors.New("the keys of scope " + strconv.Quote(name) + ": " + err.Error())
+		}
+		if ring != e.shown {
+			e.shown = ring
+			to.ShowKeys(ring)
 		}
 		scopes[name] = knownScope{scope, e.nextScope()}
 	}

@@ -19,6 +19,7 @@ import (
 type Engine struct {
 	proxy     Proxy
 	keys      Keys
+	shown     token.Fingerprint // of the ring whose keys came with routes last
 	skew      int64
 	pinHeader string
 	// routes are those of the plugin configuration's policies; carried are those whose policies came with them.
@@ -183,6 +184,9 @@ func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy 
 	return p
 }
 
+// Keys tells the key ring from others; 0 where there is none.
+func (e *Engine) Keys() token.Fingerprint { return e.keys.Fingerprint() }
+
 // mostListed is how many routes a message names.
 const mostListed = 5
 
@@ -238,6 +242,8 @@ type Destination interface {
 	// Policies is the text of the policies that come with the route; false where there is none. It is good until the next
 	// call of a method.
 	Policies() (text string, ok bool)
+	// ShowKeys shows which ring the keys are of that came with the policies.
+	ShowKeys(ring token.Fingerprint)
 }
 
 // Policy finds the policy of a route, or nil. The cluster is asked for only where the route's policies

@@ -26,6 +26,14 @@ type Keys struct {
 	roots []token.Root
 }
 
+// Fingerprint tells the key ring from others; 0 where there is none.
+func (k Keys) Fingerprint() token.Fingerprint {
+	if k.ring == nil {
+		return 0
+	}
+	return k.ring.Fingerprint()
+}
+
 // Read reads the filter's JSON and its keys, of which several engines may be made. What it returns keeps pieces of the
 // JSON and does not change.
 func Read(data string, getenv func(string) string) (*policyconfig.Config, Keys, []error) {
