@@ -2,6 +2,7 @@ package behaviour
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,5 +182,35 @@ func TestClientsSetNoPolicies(t *testing.T) {
 			"xds.route_metadata.filter_metadata.limpet.policies: "+evil, "cookie: limpet="+evil)
 		want(t, "cookies that are set", len(r.setCookies()), 1)
 		w.counted("p new", 1)
+	})
+}
+
+// TestSealedKeysOfOthers: keys that were sealed for another rule or Gateway, or none at all, or too many, are none. Requests get 503,
+// never a host, and a route with its own keys goes on.
+func TestSealedKeysOfOthers(t *testing.T) {
+	eachTravelling(t, config(), func(t *testing.T, w *world) {
+		p := w.plugin.(*travellingPlugin)
+		if p.seal == nil {
+			return
+		}
+		name, text, err := policyconfig.WriteRoute("r", p.policies, p.pinHeader)
+		check(t, err)
+		ring, err := token.NewRing([]token.Key{{ID: "a", Secret: []byte(strings.Repeat("a", 32))}})
+		check(t, err)
+		elsewhere := limpetsRoot.ForGateway("evil/edge/5f0c2d9e-4a51-4c1b-9d0e-2f6b1a7c3e48")
+		others, err := ring.SealScope(&elsewhere, "p")
+		check(t, err)
+		good := p.seal("p")
+		for what, keys := range map[string][]string{
+			"another rule's": {p.seal("q")}, "another Gateway's": {others}, "none": nil, "two": {good, good}, "cut short": {good[:len(good)-1]},
+		} {
+			keyed, with := policyconfig.KeyRoute(name, text, keys)
+			s := p.openWith(keyed, "c", with)
+			if _, err := s.request([][2]string{{":method", "GET"}, {":path", "/"}}); !errors.Is(err, errRefused) {
+				t.Errorf("%s: %v", what, err)
+			}
+			s.close()
+		}
+		want(t, "the host of a sound route", w.get().host, w.hosts[0])
 	})
 }
