@@ -5,11 +5,11 @@
 //
 //   - the frame: Gateways, and whatever else all routes depend on, and the routes of connections, which have whole listeners (frame.go);
 //   - groups of routes: those whose requests or cookies can meet (package coupling), each compiled with the objects that its
-//     routes lead to and the policies that are attached to these (part.go);
+//     routes lead to and the policies that are attached to these, and with the keys by which these were asked for (gather.go);
 //   - what they all come to, put together (merged.go).
 //
-// A change marks what it touches (objects.go): the frame, the groups that read the object, or all of them. What is marked is
-// made anew, and nothing else. From no state to the whole input is a change like any other.
+// A change marks what it touches: the frame, and the parts that asked for what the object is an answer to (keys.go). What is marked
+// is made anew, and nothing else. From no state to the whole input is a change like any other.
 package follow
 
 import (
@@ -22,6 +22,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
@@ -65,6 +66,7 @@ type State struct {
 	marks    marks
 	frame    *frame
 	groups   groups
+	askers   askers
 	attached map[*sessionPolicy]*report.Report // what there is to say of the attachment of each policy
 	selected selected
 	merged   *merged
@@ -83,7 +85,7 @@ type State struct {
 // New makes a state without objects.
 func New(s Settings) *State {
 	return &State{
-		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
+		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(), askers: askers{index.Sets[key, *group]{}},
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy), said: newSaid(),
 		selected: newSelected(), room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
