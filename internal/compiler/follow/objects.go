@@ -59,9 +59,6 @@ type inventory struct {
 	// inward are the Services that may lead to Envoy's own machine, by namespace/name, with what says so.
 	inward index.Sets[string, object.Ref]
 	graph  *coupling.Graph
-	// named counts the objects of each name, and duplicates those names that several have.
-	named      map[object.Ref]int
-	duplicates int
 	// unfollowed counts the objects of kinds that are not followed.
 	unfollowed int
 	// verifying counts the objects of each namespace that want hosts to show who they are.
@@ -79,7 +76,7 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 		routes: map[object.Ref]*gateway.Route{}, streams: map[object.Ref]*gateway.Route{},
 		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
 		policies: map[*sessionPolicy]bool{}, policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
-		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(), verifying: map[string]int{}, named: map[object.Ref]int{},
+		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(), verifying: map[string]int{},
 	}
 }
 
@@ -89,6 +86,7 @@ func (s *State) take(gone, came *resource.Objects) {
 	for i, some := range []*resource.Objects{gone, came} {
 		present := i == 1
 		s.takeTargets(some, present)
+		s.objects.countUnfollowed(some, present)
 		s.selected.take(some, present)
 		for _, r := range slices.Concat(some.Routes, some.HostRoutes) {
 			s.objects.countVerifying(r.Namespace, r.Verifies(), present)
@@ -132,8 +130,6 @@ func (s *State) takeTargets(some *resource.Objects, present bool) {
 		// Policies of other kinds are in the frame.
 		s.marks.frame = s.marks.frame || s.objects.hasServicePolicies()
 	})
-	all := func(resource.Traits) bool { return true }
-	some.Visit(all, func(e resource.Entry) { s.objects.count(e.Ref, present) })
 }
 
 // hasServicePolicies reports whether there are policies that the frame reads for all.
@@ -141,27 +137,18 @@ func (o *inventory) hasServicePolicies() bool {
 	return len(o.context.LoadBalancers)+len(o.context.TrafficPolicies)+len(o.context.BackendTLS) > 0
 }
 
-// count notes how many objects have a name.
-func (o *inventory) count(ref object.Ref, present bool) {
-	if ref.Kind == object.KindGatewayClass {
-		ref.Namespace = ""
+// countUnfollowed counts objects of kinds that are not followed, be they good or not.
+func (o *inventory) countUnfollowed(some *resource.Objects, present bool) {
+	count := len(some.AuthServices)
+	for _, ref := range some.Refused {
+		if resource.IsAuthService(ref.Kind) {
+			count++
+		}
 	}
 	if present {
-		if o.named[ref]++; o.named[ref] == 2 {
-			o.duplicates++
-		}
-		if resource.IsAuthService(ref.Kind) {
-			o.unfollowed++
-		}
-		return
-	}
-	if resource.IsAuthService(ref.Kind) {
-		o.unfollowed--
-	}
-	if o.named[ref]--; o.named[ref] == 1 {
-		o.duplicates--
-	} else if o.named[ref] == 0 {
-		delete(o.named, ref)
+		o.unfollowed += count
+	} else {
+		o.unfollowed -= count
 	}
 }
 
@@ -276,7 +263,6 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 
 // takeRefused keeps that an object is no good, or forgets it.
 func (s *State) takeRefused(ref object.Ref, present bool) {
-	s.objects.count(ref, present)
 	setMember(s.objects.refused, ref, present)
 	if ref.Kind == object.KindService {
 		s.marks.frame = s.marks.frame || s.objects.hasServicePolicies()

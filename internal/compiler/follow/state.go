@@ -78,8 +78,6 @@ type State struct {
 	incumbents incumbents
 	gone       []*groupPart
 	fresh      map[*group]bool
-	// broken says that the objects have been such that they can't be followed, so that the state must be made anew.
-	broken bool
 }
 
 // New makes a state without objects.
@@ -116,17 +114,13 @@ func (s *State) Remove(name string) {
 	s.store.Remove(name)
 }
 
-// Update brings everything up to date with the objects. It is false when they can't be followed: two of one name, some of kinds
-// that are not followed, or connections of routes with a Host where there are listeners of these. The error is a fault of this program.
+// Update brings everything up to date with the objects. It is false when they can't be followed: some of kinds that are not followed, or
+// connections of routes with a Host where there are listeners of these. The error is a fault of this program.
 func (s *State) Update(m Moment) (followed bool, err error) {
+	if err := s.store.SettleNames(m.Files, s.said.remove, s.said.add); err != nil {
+		return false, err
+	}
 	s.take(s.store.TakeChanges())
-	if s.objects.duplicates > 0 {
-		s.broken = true
-		return false, nil
-	}
-	if s.broken {
-		s.restart()
-	}
 	s.settleOrder(m)
 	s.updateSelection(m)
 	s.updateFrame(m)
@@ -140,17 +134,6 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 
 // isHostStream tells whether a route with a Host is for connections.
 func isHostStream(route *gateway.Route) bool { return resource.IsStreamRoute(route.Value.Kind) }
-
-// restart forgets everything but the objects.
-func (s *State) restart() {
-	store, had, claims, told := s.store, s.incumbents, s.listening.Incumbents, s.said.forget()
-	*s = *New(s.settings)
-	s.store, s.incumbents, s.listening.Incumbents, s.said = store, had, claims, told
-	for _, source := range store.Sources() {
-		s.said.add(store.ReportOf(source.Name))
-	}
-	s.take(&resource.Objects{}, store.Objects())
-}
 
 // updateAttached says again of marked policies what becomes of their attachment.
 func (s *State) updateAttached() {
