@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // Subject is what problems are about: an object of the input, or a file.
@@ -35,8 +37,13 @@ type Entry struct {
 // Error notes field errors: the document would not be admitted, and is left out.
 func (r *Report) Error(about Subject, errs ...*field.Error) {
 	for _, e := range errs {
-		r.ErrorAt(about, e.Field, e.ErrorBody())
+		r.add(about, Problem{Path: e.Field, Message: e.ErrorBody(), Unsupported: support.IsLacking(e)})
 	}
+}
+
+// UnsupportedAt is ErrorAt for what an API server would admit.
+func (r *Report) UnsupportedAt(about Subject, path, message string) {
+	r.add(about, Problem{Path: path, Message: message, Unsupported: true})
 }
 
 // ErrorAt notes an error at a path, which may be empty, in words of its own: what it is about is left out.
@@ -44,11 +51,16 @@ func (r *Report) ErrorAt(about Subject, path, message string) { r.ErrorForAt(abo
 
 // ErrorForAt is ErrorAt for what the object's status says too, under the reason of a condition.
 func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
-	if !r.hasRoom(about) {
+	r.add(about, Problem{Path: path, Message: message, Reason: reason})
+}
+
+// add notes an error.
+func (r *Report) add(about Subject, p Problem) {
+	if !r.hasRoom(about, p.Unsupported) {
 		return
 	}
-	e := newEntry(about, path, message)
-	e.problem.LeftOut, e.problem.Reason = true, reason
+	e := newEntry(about, p.Path, p.Message)
+	e.problem.LeftOut, e.problem.Reason, e.problem.Unsupported = true, p.Reason, p.Unsupported
 	r.errors = append(r.errors, e)
 }
 
