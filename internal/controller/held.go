@@ -31,6 +31,7 @@ type heldFile struct {
 	instead *compiler.Source
 	// absent has the objects that are held alone, and whether they are left out by that; nil where the whole file is held.
 	absent map[string]bool
+	faults compiler.Errors
 }
 
 // compile has an input compiled. If nothing comes out because of files that have changed, they are held.
@@ -91,7 +92,7 @@ func (h *held) hold(sources []compiler.Source, problems compiler.Errors) bool {
 		if was && bytes.Equal(sources[at].Data, before.Data) {
 			return false
 		}
-		files[name] = newHeldFile(sources[at], before, was, !is, wrong)
+		files[name] = newHeldFile(sources[at], before, was, !is, append(already.faults, wrong...))
 	}
 	if h.files == nil {
 		h.files = map[string]heldFile{}
@@ -105,13 +106,21 @@ func newHeldFile(now, before compiler.Source, was, alone bool, problems compiler
 	isMore := func(p compiler.Problem) bool { return !p.Unsupported }
 	if alone && !slices.ContainsFunc(problems, isMore) {
 		if kept, absent, ok := read.KeepObjects(now, before, problems); ok {
-			return heldFile{now.Data, &kept, absent}
+			return heldFile{now.Data, &kept, absent, problems}
 		}
 	}
 	if was {
-		return heldFile{data: now.Data, instead: &before}
+		return heldFile{data: now.Data, instead: &before, faults: problems}
 	}
-	return heldFile{data: now.Data}
+	return heldFile{data: now.Data, faults: problems}
+}
+
+// listFaults lists what is wrong with the files that are held.
+func (h *held) listFaults() (all compiler.Errors) {
+	for _, name := range slices.Sorted(maps.Keys(h.files)) {
+		all = append(all, h.files[name].faults...)
+	}
+	return all
 }
 
 // putBack gives the sources with those that are held as they were when they were accepted.
