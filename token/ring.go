@@ -10,8 +10,8 @@ import (
 type Ring struct {
 	dates   dates
 	secrets []macKey // of each key, as the start of the derivations
-	// fingerprints are those of the keys.
-	fingerprints []Fingerprint
+
+	fingerprint Fingerprint
 }
 
 // dates say, key by key, how tokens name it and when it signs and verifies.
@@ -34,14 +34,13 @@ func NewRing(keys []Key) (*Ring, error) {
 		k := &keys[i]
 		path := "keys[" + strconv.Itoa(i) + "]"
 		faults = append(faults, k.validate(path), validateUnique(keys[:i], k.ID, path+".id"))
-		secret := newMACKey(k.Secret)
 		r.dates = append(r.dates, keyDates{makeTag(labelKeyID, k.ID), k.NotBefore, k.NotAfter})
-		r.secrets = append(r.secrets, secret)
-		r.fingerprints = append(r.fingerprints, secret.fingerprint(k.ID))
+		r.secrets = append(r.secrets, newMACKey(k.Secret))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
+	r.fingerprint = fingerprintOf(keys)
 	return r, nil
 }
 

@@ -45,7 +45,7 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	p.backendHeader = policyconfig.BackendHeader(cfg.PinHeader)
 	defineLasting()
 	defineSessions(cfg.Policies)
-	if ring := engine.Keys(); ring != 0 {
+	if ring := engine.Fingerprint(); ring != 0 {
 		showKeys(ring)
 	}
 	return types.OnPluginStartStatusOK

@@ -184,8 +184,8 @@ func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy 
 	return p
 }
 
-// Keys tells the key ring from others; 0 where there is none.
-func (e *Engine) Keys() token.Fingerprint { return e.keys.Fingerprint() }
+// Fingerprint tells the key ring from others; 0 where there is none.
+func (e *Engine) Fingerprint() token.Fingerprint { return e.keys.Fingerprint() }
 
 // mostListed is how many routes a message names.
 const mostListed = 5
