@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/gctune"
 	"github.com/limpet-proxy/limpet/internal/serve"
@@ -337,7 +338,7 @@ func (sc *serveCommand) followInput(
 		sc.config.followFiles(by, serve.Lines{To: log})
 		return sc.tls.load(log)
 	}
-	sc.cluster.manage = sc.proxies.manage
+	sc.cluster.manage, sc.cluster.controller = sc.proxies.manage, cmp.Or(sc.config.input.kinds.controller, string(v1alpha1.ControllerName))
 	c, err := sc.cluster.follow(ctx, log)
 	if err != nil {
 		return err

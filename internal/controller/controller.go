@@ -145,6 +145,7 @@ func (c *Controller) Start() (*compiler.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.loop.held.holdLeftOut(c.loop.input.Sources, p.result.Warnings)
 	_, err = c.publish(begun, p)
 	c.noteInput()
 	return p.result, err
