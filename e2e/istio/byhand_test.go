@@ -49,7 +49,7 @@ func TestByHandMistakes(t *testing.T) {
 		"a misspelt field, with FAIL_OPEN": {"FAIL_RELOAD", "FAIL_OPEN", "/plain", "policies[0].sesionName: unknown field", http.StatusInternalServerError},
 		"no keys":                          {"  vmConfig: {env: [{name: LIMPET_KEYS, valueFrom: HOST}]}\n", "", "/plain", "LIMPET_KEYS", http.StatusInternalServerError},
 		"a route of another name":          {"routes: [cart, cart.basket]", "routes: [carts]", "/cart/add", `route "cart" has no policy`, http.StatusOK},
-		"no session filter":                {"INSERT_BEFORE", "REMOVE", "/cart/add", `policy "cart": a backend answered and no pin came back`, http.StatusOK},
+		"the session filter first":         {"INSERT_BEFORE", "INSERT_FIRST", "/cart/add", `policy "cart": a backend answered and no pin came back`, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			written := swap(t, ofPage(t), c.old, c.new)
