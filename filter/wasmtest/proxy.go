@@ -31,7 +31,7 @@ type Proxy struct {
 	Cluster map[string]string
 	// Backends are the tags in hosts' metadata, for RebalanceWithin: a request that names one takes the hosts of that, if any serves.
 	Backends map[string]string
-	// Refuses is a host that takes no connections: it is not served by, and the request is tried again.
+	// Refuses is a host that takes no connections: a request that it should serve is sent again, to another.
 	Refuses string
 	// Strict is stateful_session's: a pinned host that does not serve is not replaced. StrictStatus is what Envoy answers then; empty is 503.
 	Strict       bool
