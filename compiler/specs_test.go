@@ -34,11 +34,13 @@ var specs = map[string]struct {
 		envoy:    []string{"address: 10.0.1.1", "address: 10.0.2.1", "load_balancing_weight: 50"},
 	},
 	"gep-1619-weight-0": {
-		// In this one value is beside path and not below it.
-		complete: append([]string{"    - path:\n      value:", "    - path:\n        value:"}, specRoute...),
-		around:   specService("servicev1", "10.0.1.1") + specService("servicev2", "10.0.2.1"),
-		plugin:   []string{`"type":"Cookie"`, `"path":"/a"`, `"path":"/b"`},
-		envoy:    []string{"path_separated_prefix: /a", "path_separated_prefix: /b", "address: 10.0.2.1"},
+		// In this one value is beside path and not below it, and its API has nothing else than a session of the route.
+		complete: append([]string{
+			"    - path:\n      value:", "    - path:\n        value:", "type: HTTPCookie\n", "type: HTTPCookie\n  scope: Route\n",
+		}, specRoute...),
+		around: specService("servicev1", "10.0.1.1") + specService("servicev2", "10.0.2.1"),
+		plugin: []string{`"type":"Cookie"`, `"scope":"HTTPRoute/default/split-route"`, `"path":"/"`},
+		envoy:  []string{"path_separated_prefix: /a", "path_separated_prefix: /b", "address: 10.0.2.1"},
 	},
 	"gep-1619-selector": {
 		complete: []string{"kind: Service\n", "apiVersion: v1\nkind: Service\n", "spec:\n", "spec:\n  ports: [{port: 80}]\n"},

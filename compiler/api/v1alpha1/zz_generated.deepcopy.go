@@ -1077,6 +1077,11 @@ func (in *SessionPersistencePolicySpec) DeepCopyInto(out *SessionPersistencePoli
 		*out = new(v1.ObjectName)
 		**out = **in
 	}
+	if in.Scope != nil {
+		in, out := &in.Scope, &out.Scope
+		*out = new(SessionScope)
+		**out = **in
+	}
 	if in.Strategy != nil {
 		in, out := &in.Strategy, &out.Strategy
 		*out = new(MergeStrategy)
