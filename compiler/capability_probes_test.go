@@ -253,6 +253,7 @@ var otherProbes = map[string]probe{
 	"LoadBalancerPolicy targetRefs[].group":                                              targetProbe("LoadBalancerPolicy", target4, target3),
 	"LoadBalancerPolicy targetRefs[].kind":                                               targetProbe("LoadBalancerPolicy", target4, target3),
 	"LoadBalancerPolicy targetRefs[].name":                                               targetProbe("LoadBalancerPolicy", target1, target4),
+	"LoadBalancerPolicy targetRefs[].namespace":                                          targetProbe("LoadBalancerPolicy", strings.Replace(target1, "name: ", "namespace: other, name: ", 1), strings.Replace(target1, "name: ", "namespace: default, name: ", 1)),
 	"LoadBalancerPolicy targetRefs[].sectionName":                                        targetProbe("LoadBalancerPolicy", target1, strings.TrimSpace(onPages)),
 	"LoadBalancerPolicy requestHashPolicies[].terminal":                                  hashProbe("{hashSourceIP: true}", "{hashSourceIP: true, terminal: true}"),
 	"LoadBalancerPolicy requestHashPolicies[].headerHashOptions.headerName":              hashProbe("{headerHashOptions: {headerName: X-A}}", "{headerHashOptions: {headerName: X-B}}"),

@@ -313,6 +313,8 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 		switch at.Target.Kind {
 		case object.KindGatewayClass:
 			s.marks.all = true
+		case object.KindNamespace:
+			s.markNamespace(at.Target.Name)
 		case object.KindGateway:
 			s.markGateway(at.Target.Key())
 		case object.KindService:

@@ -206,6 +206,7 @@ func newGatherer(from *inventory, all *resource.Objects) *gatherer {
 
 func (g *gatherer) addRoute(ref object.Ref) {
 	g.addPolicies(ref)
+	g.addPolicies(object.Ref{Kind: object.KindNamespace, Name: ref.Namespace})
 	route := g.from.routes[ref]
 	if route.Host == nil {
 		g.all.Routes = append(g.all.Routes, route)

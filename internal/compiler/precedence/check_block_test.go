@@ -141,7 +141,7 @@ func TestMergeWithoutCheck(t *testing.T) {
 		{Level: 10, Path: "spec", Settings: &v1alpha1.SessionSettings{AbsoluteTimeout: &good}},
 	})
 	expectField(t, &e, "absoluteTimeout", "1h", 10)
-	expectField(t, &e, "revocation.epoch", "0", 25)
+	expectField(t, &e, "revocation.epoch", "0", 28)
 	if len(e.Ignored) != 2 || e.Ignored[0].Message() != `spec.absoluteTimeout: left out: Invalid value: "1d": must be a GEP-2257 duration, such as 1h30m: one to four parts, each of one to five digits and h, m, s or ms` {
 		t.Errorf("%+v", e.Ignored)
 	}

@@ -30,6 +30,7 @@ var Capabilities = capability.Declaration{
 	"LoadBalancerPolicy targetRefs[].group":                                              answerYes,
 	"LoadBalancerPolicy targetRefs[].kind":                                               answerYes,
 	"LoadBalancerPolicy targetRefs[].name":                                               answerYes,
+	"LoadBalancerPolicy targetRefs[].namespace":                                          answerYes,
 	"LoadBalancerPolicy targetRefs[].sectionName":                                        answerYes,
 	"LoadBalancerPolicy requestHashPolicies[].terminal":                                  answerYes,
 	"LoadBalancerPolicy requestHashPolicies[].headerHashOptions.headerName":              answerYes,
