@@ -199,7 +199,7 @@ var otherProbes = map[string]probe{
 	"SessionPersistencePolicy unset[]":                  unsetProbe("failStatus", "idleTimeout"),
 	"SessionPersistencePolicy targetRef":                {off: "", on: documentText("SessionPersistencePolicy", "p", "targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: web}")},
 	"SessionPersistencePolicy className":                policyProbe("className: other", "className: tested"),
-	"SessionPersistencePolicy scope":                    policyProbe("scope: Rule", "scope: Route"),
+	"SessionPersistencePolicy scope":                    {off: documentText("SessionPersistencePolicy", "p", target1+"\nscope: Rule"), on: documentText("SessionPersistencePolicy", "p", target1+"\nscope: Route")},
 	"SessionPersistencePolicy targetRefs[].namespace":   targetProbe("SessionPersistencePolicy", strings.Replace(target1, "name: ", "namespace: other, name: ", 1), strings.Replace(target1, "name: ", "namespace: default, name: ", 1)),
 	"SessionPersistencePolicy targetRefs[].group":       targetProbe("SessionPersistencePolicy", target1, target3),
 	"SessionPersistencePolicy targetRefs[].kind":        targetProbe("SessionPersistencePolicy", target1, target2),

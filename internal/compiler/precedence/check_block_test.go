@@ -40,9 +40,9 @@ func readCorpus(t *testing.T, folder string, atLeast int) map[string]*v1alpha1.S
 	return all
 }
 
-// checkAllBlocks checks every block of a policy.
+// checkAllBlocks checks every block of a policy, and its scope.
 func checkAllBlocks(p *v1alpha1.SessionPersistencePolicy) policyconfig.ErrorList {
-	var errs policyconfig.ErrorList
+	errs := checkScope(&p.Spec)
 	target := object.TargetRef{Ref: object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}}
 	for _, b := range PolicyBlocks(object.Origin{}, target, &p.Spec) {
 		errs = append(errs, CheckBlock(b)...)
