@@ -112,6 +112,9 @@ func splitRoute(session string) string {
 	return documentText("HTTPRoute", "split", "parentRefs: [{name: gate}]\nhostnames: [split.example.com]\nrules:\n- name: split\n  backendRefs: [{name: one, port: 80}, {name: two, port: 80}]\n"+session)
 }
 
+// sharingRoute has a rule that leads to one of the backends of another.
+var sharingRoute = splitRoute("- name: one\n  matches: [{path: {value: /one}}]\n  backendRefs: [{name: one, port: 80}]\n")
+
 // identityProbe is of pods with names.
 var identityProbe = probe{
 	off: documentText("SessionPersistencePolicy", "p", target1+"\nidentity: Address"),
@@ -190,6 +193,9 @@ var otherProbes = map[string]probe{
 	"across onHostLost RebalanceWithin in a split": {
 		off: splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("Rebalance"),
 		on:  splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("RebalanceWithin"),
+	},
+	"across scope Route of a rule with one backend and a split": {
+		off: sharingRoute + lostHostPolicy("Rebalance\nscope: Rule"), on: sharingRoute + lostHostPolicy("Rebalance\nscope: Route"),
 	},
 	"across split, a session for each backend": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {cookie: {name: s}}")},
 
