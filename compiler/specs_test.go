@@ -50,6 +50,19 @@ var specs = map[string]struct {
 		plugin: []string{`"sessionName":"s"`},
 		envoy:  []string{"address: 10.0.1.1"},
 	},
+	"gep-713-section": {
+		// Gateway API called forwardTo and Prefix what it calls backendRefs and PathPrefix since. The document's policy is of no kind that
+		// limpet has: one of ours has its targetRef.
+		complete: []string{
+			"/v1alpha2", "/v1", "spec:\n", "spec:\n  parentRefs: [{name: web}]\n", "type: Prefix", "type: PathPrefix", "forwardTo:", "backendRefs:",
+			"serviceName:", "name:",
+		},
+		around: "---\napiVersion: limpet.dev/v1alpha1\nkind: SessionPersistencePolicy\nmetadata: {name: foo}\nspec:\n  targetRef:\n    name: http-app-1\n" +
+			"    group: gateway.networking.k8s.io\n    kind: HTTPRoute\n    sectionName: bar\n" +
+			strings.Replace(specService("my-service1", "10.0.1.1"), "port: 80}", "port: 8080}", 1),
+		plugin: []string{`"scope":"HTTPRoute/default/http-app-1/rule/bar"`, `"path":"/bar"`},
+		envoy:  []string{"path_separated_prefix: /bar", "foo.com", "address: 10.0.1.1"},
+	},
 	"contour-header-hash": {
 		around: specService("example-app", "10.0.1.1"),
 		envoy:  []string{"header_name: x-some-header", "terminal: true", "header_name: user-agent", "example.projectcontour.io"},
