@@ -42,9 +42,9 @@ type SessionPersistencePolicy struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.strategy) || !(has(self.default) || has(self.override))",message="may not be set together with default or override, which are strategies of their own",fieldPath=".strategy",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.scope) || (!has(self.targetRefs) || self.targetRefs.all(t, t.kind in ['HTTPRoute', 'GRPCRoute'] && !has(t.sectionName))) && (!has(self.targetRef) || self.targetRef.kind in ['HTTPRoute', 'GRPCRoute'] && !has(self.targetRef.sectionName))",message="may only be set for HTTPRoutes and GRPCRoutes without sectionName",fieldPath=".scope",reason=FieldValueForbidden
 type SessionPersistencePolicySpec struct {
-	// TargetRefs are the objects that the policy attaches to, in its own namespace: this Namespace itself (all of its routes), Services (with sectionName: the port of
-	// that name), HTTPRoutes and GRPCRoutes (with sectionName: the rule of that name), Gateways (with sectionName: the listener of that name),
-	// GatewayClasses (S2, S4) and Istio's VirtualServices (with sectionName: the HTTP route of that name).
+	// TargetRefs are the objects that the policy attaches to: this Namespace itself (all of its routes), and in it Services (with
+	// sectionName: the port of that name), HTTPRoutes and GRPCRoutes (with sectionName: the rule of that name), Gateways (with sectionName:
+	// the listener of that name), GatewayClasses (S2, S4) and Istio's VirtualServices (with sectionName: the HTTP route of that name).
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.kind == b.kind && a.name == b.name && (has(a.sectionName) ? a.sectionName : '') == (has(b.sectionName) ? b.sectionName : '')))",message="must not name a target twice"

@@ -157,13 +157,21 @@ func (r *claimedRule) explainApart(o *claimedRule) string {
 	case lacking && o.claims[0].isStrict():
 		return fmt.Sprintf("rule %d lacks a backend of it, and by onHostLost: Fail the sessions there would not move", o.rule)
 	}
+	if field := r.findDifference(o); field != "" {
+		return fmt.Sprintf("its %s is not that of rule %d", field, o.rule)
+	}
+	return ""
+}
+
+// findDifference gives the field in which sessions differ that two rules would share; empty if they are alike.
+func (r *claimedRule) findDifference(o *claimedRule) string {
 	for _, c := range r.claims {
 		for _, d := range o.claims {
 			if c.isBeside(d) || !c.wantsRoute() || !d.wantsRoute() {
 				continue
 			}
 			if field := c.findDifference(d); field != "" {
-				return fmt.Sprintf("its %s is not that of rule %d", field, o.rule)
+				return field
 			}
 		}
 	}
