@@ -40,8 +40,8 @@ type listener struct {
 	// refused is why it is not accepted, whatever its port; empty if it is.
 	refused gatewayv1.ListenerConditionReason
 	ownerSettings
-	// validatedBy leads to what its Gateway says of clients' certificates; empty for nothing.
-	validatedBy string
+	// validatedBy is the place of what its Gateway says of clients' certificates; in no section for nothing.
+	validatedBy report.Place
 	// validation is how they are verified.
 	validation *ir.ClientValidation
 }

@@ -26,11 +26,11 @@ func (r *Report) hasRoom(about Subject, unsupported bool) bool {
 	case more == 1:
 		r.run.rest = len(r.errors)
 		rest := newEntry(about, "", "and 1 more error")
-		rest.problem.LeftOut, rest.problem.Unsupported = true, unsupported
+		rest.leftOut, rest.unsupported = true, unsupported
 		r.errors = append(r.errors, rest)
 	default:
-		r.errors[r.run.rest].problem.Unsupported = r.errors[r.run.rest].problem.Unsupported && unsupported
-		r.errors[r.run.rest].problem.Message = fmt.Sprintf("and %d more errors", more)
+		rest := &r.errors[r.run.rest]
+		rest.message, rest.unsupported = fmt.Sprintf("and %d more errors", more), rest.unsupported && unsupported
 	}
 	return false
 }
