@@ -38,7 +38,7 @@ type Entry struct {
 	place           Place
 	message, reason string
 	advice, leftOut bool
-	unsupported     bool
+	unsupported     bool // though an API server would admit it
 }
 
 // Error notes field errors: the document would not be admitted, and is left out.
@@ -61,6 +61,7 @@ func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
 	r.add(about, reason, path, message, false)
 }
 
+// add notes an error.
 func (r *Report) add(about Subject, reason, path, message string, unsupported bool) {
 	if !r.hasRoom(about, unsupported) {
 		return
