@@ -36,12 +36,11 @@ endpoints: [{addresses: [10.0.1.1], targetRef: {kind: Pod, name: s, uid: first}}
 func dial(t testing.TB, c *Controller) (connection *grpc.ClientConn, disconnect func()) {
 	t.Helper()
 	rpc := grpc.NewServer()
-	c.Server.Register(rpc)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = rpc.Serve(listener) }()
+	go func() { _ = c.Server.Serve(rpc, listener) }()
 	connection, err = grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
 	if err != nil {

@@ -67,7 +67,7 @@ type clientType struct {
 	greeted  bool // by an answer to that, which the Envoy waits for even if there is nothing
 	wildcard bool
 	names    map[string]bool   // those subscribed to, besides the wildcard
-	told     int               // the size of what the Envoy said that it has and wants, in bytes
+	told     int               // what the Envoy said that it has and wants, as that is reckoned
 	has      map[string]string // versions that the Envoy has acknowledged, or has come with
 	pending  *push             // which it has not answered
 	rejected map[string]Rejection
