@@ -64,7 +64,7 @@ func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster 
 	log := &events{}
 	o.Log, o.Identify = log, IdentifyByCertificate("limpet")
 	s := NewServer(o)
-	rpc := grpc.NewServer()
+	rpc := grpc.NewServer(grpc.MaxRecvMsgSize(32 << 20))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster 
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := &session{t: t, stream: stream}
+		one := &session{t: t, stream: stream, target: listener.Addr().String()}
 		one.send(&discoveryv3.DeltaDiscoveryRequest{Node: &corev3.Node{Id: node, Cluster: cluster}, TypeUrl: Cluster.URL()})
 		return one
 	}
@@ -91,6 +91,7 @@ func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster 
 type session struct {
 	t      *testing.T
 	stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
+	target string // the server's address
 }
 
 func (s *session) send(request *discoveryv3.DeltaDiscoveryRequest) {
