@@ -86,7 +86,7 @@ func (c *Caller) Identified() {
 	}
 }
 
-// Take says that a message has been taken, and of which size the next one may be.
+// Take says that a message has been taken, and of which size the next one may be. What has come of that already is not counted.
 func (c *Caller) Take(next int) {
 	if c == nil {
 		return

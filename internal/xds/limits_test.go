@@ -97,8 +97,8 @@ func TestServerMessages(t *testing.T) {
 	}{
 		{"default/large", 2 * many, codes.OK},
 		{"default/small", many, codes.OK},
-		{"default/small", 3 * many, codes.ResourceExhausted},
-		{"default/large", 6 * many, codes.ResourceExhausted},
+		{"default/small", 6 * many, codes.ResourceExhausted},
+		{"default/large", 12 * many, codes.ResourceExhausted},
 	} {
 		one := connect("node", c.gateway)
 		if _, err := one.receive(); err != nil {

@@ -43,7 +43,7 @@ var All = map[string]Attack{
 }
 
 // pause is how long an attacker waits who was turned away.
-const pause = 10 * time.Millisecond
+const pause = 100 * time.Millisecond
 
 // Run attacks from many connections until ctx ends.
 func (a Attack) Run(ctx context.Context, on Target, connections int) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -101,14 +102,19 @@ func unread(ctx context.Context, on Target) error {
 	})
 }
 
+var manyExtensions = sync.OnceValue(func() []*corev3.Extension {
+	all := make([]*corev3.Extension, 400_000)
+	for i := range all {
+		all[i] = &corev3.Extension{}
+	}
+	return all
+})
+
 // manyParts says to be a node of many empty parts, each of which takes a hundred times the bytes in memory.
 func manyParts(ctx context.Context, on Target) error {
 	return call(ctx, on, func(s calling) error {
 		first := on.greeting()
-		first.Node.Extensions = make([]*corev3.Extension, 400_000)
-		for i := range first.Node.Extensions {
-			first.Node.Extensions[i] = &corev3.Extension{}
-		}
+		first.Node.Extensions = manyExtensions()
 		if err := s.Send(first); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -70,13 +71,17 @@ func endlessHeaders(ctx context.Context, on Target) error {
 	return until(f.conn)
 }
 
+var largeBlock = sync.OnceValue(func() []byte {
+	return block(hpack.HeaderField{Name: "large-bin", Value: strings.Repeat("A", 15<<20)})
+})
+
 // largeHeaders makes a call with 15 MB of headers, and says nothing in it.
 func largeHeaders(ctx context.Context, on Target) error {
 	f, err := open(ctx, on)
 	if err != nil {
 		return err
 	}
-	all := block(hpack.HeaderField{Name: "large-bin", Value: strings.Repeat("A", 15<<20)})
+	all := largeBlock()
 	first := all[:maxFrame-1]
 	all = all[len(first):]
 	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: first}); err != nil {
