@@ -123,7 +123,9 @@ func (t *Tokens) Begin(config *rest.Config, source *Source) error {
 		return err
 	}
 	t.source, t.review = source, client.TokenReviews().Create
-	t.keys = newTokenKeys(client.RESTClient().Get().AbsPath("/openid/v1/jwks").DoRaw, source.log)
+	t.keys = newTokenKeys(func(ctx context.Context) ([]byte, error) {
+		return client.RESTClient().Get().AbsPath("/openid/v1/jwks").DoRaw(ctx)
+	}, source.log)
 	t.signed, t.unsigned = rate.NewLimiter(reviews, reviewsAtOnce), rate.NewLimiter(unsignedReviews, unsignedReviewsAtOnce)
 	t.judged, t.by, t.accounts = map[[sha256.Size]byte]judgement{}, map[claim]*peerLimit{}, map[string]*rate.Limiter{}
 	return nil
