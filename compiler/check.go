@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -64,8 +65,9 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	if err := j.reportDifferences(&o); err != nil {
 		return nil, err
 	}
-	j.reportRejected(&o)
-	j.reportParameters(&o)
+	served := cmp.Or(o.served(), &Served{})
+	j.reportRejected(served)
+	j.reportParameters(served)
 	warnings := j.rep.Problems()
 	var nothing Errors
 	if j.servesNothing() && !o.AllowEmpty {
@@ -75,14 +77,16 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	objects := status.Build(
 		status.Input{
 			Objects:     j.objects,
-			Attachments: j.topology.Attachments,
-			Decisions:   j.decisions,
-			Traffic:     j.traffic,
+			Attachments: j.Topology.Attachments,
+			Decisions:   j.Decisions,
+			Traffic:     j.Traffic,
 			Problems:    warnings,
 			Withheld:    j.findWithheld,
-			Proxies:     o.proxies(),
+			Proxies:     served.Proxies,
 			Now:         o.Time,
 			Pause:       o.Pause,
+
+			Unacknowledged: served.Unacknowledged,
 		},
 	)
 	if controlled {
@@ -98,7 +102,7 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 // findWithheld says why the target's rule goes without the session that was decided on a path; empty where it does not.
 func (j *analysis) findWithheld(d *policy.Decision) string {
 	p := d.Path
-	return j.plan.Withheld[ir.RulePlace{Route: p.Route, Rule: d.Rule, Gateway: p.Gateway, Listener: p.Listener}]
+	return j.Plan.Withheld[ir.RulePlace{Route: p.Route, Rule: d.Rule, Gateway: p.Gateway, Listener: p.Listener}]
 }
 
 // reportDifferences warns of the rules whose sessions end when the input takes the place of Options.Since, and lists the
@@ -113,54 +117,43 @@ func (j *analysis) reportDifferences(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("the earlier input: %w", err)
 	}
-	for _, e := range policy.FindEndedSessions(before.decisions, j.decisions) {
+	for _, e := range policy.FindEndedSessions(before.Decisions, j.Decisions) {
 		path := "spec.rules"
 		if e.Rule >= 0 {
 			path = fmt.Sprintf("spec.rules[%d]", e.Rule)
 		}
 		j.rep.WarnAt(e.Route, path, "the sessions of a rule end: "+e.Why)
 	}
-	for _, c := range policy.FindChangedValues(before.decisions, j.decisions) {
+	for _, c := range policy.FindChangedValues(before.Decisions, j.Decisions) {
 		j.rep.AdviseAt(c.Route, fmt.Sprintf("spec.rules[%d]", c.Rule), c.Message)
 	}
 	return nil
 }
 
 // reportRejected warns of Gateways some of whose configuration an Envoy has not taken.
-func (j *analysis) reportRejected(o *Options) {
-	if o.Envoy == nil || o.Envoy.Served == nil {
-		return
-	}
-	for _, g := range j.topology.Attachments.Gateways {
-		if words := o.Envoy.Served.Rejected[g.Gateway.Key()]; words != "" {
+func (j *analysis) reportRejected(served *Served) {
+	for _, g := range j.Topology.Attachments.Gateways {
+		if words := served.Rejected[g.Gateway.Key()]; words != "" {
 			j.rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
 		}
 	}
 }
 
 // reportParameters warns of parametersRefs of Gateways and classes that lead to nothing.
-func (j *analysis) reportParameters(o *Options) {
-	for _, g := range j.topology.Attachments.Gateways {
-		if words := o.proxies()[g.Gateway.Key()].Invalid; words != "" {
+func (j *analysis) reportParameters(served *Served) {
+	for _, g := range j.Topology.Attachments.Gateways {
+		if words := served.Proxies[g.Gateway.Key()].Invalid; words != "" {
 			j.rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
 		}
 	}
 	for _, c := range j.objects.Classes {
-		if o.Envoy == nil || o.Envoy.Served == nil || c.Value.Spec.ControllerName != j.objects.ControllerName() {
+		if c.Value.Spec.ControllerName != j.objects.ControllerName() {
 			continue
 		}
-		if words := o.Envoy.Served.ClassParameters[c.Name]; words != "" {
+		if words := served.ClassParameters[c.Name]; words != "" {
 			j.rep.WarnForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
 		}
 	}
-}
-
-// proxies are those that are run for Gateways.
-func (o *Options) proxies() map[string]Proxies {
-	if o.Envoy == nil || o.Envoy.Served == nil {
-		return nil
-	}
-	return o.Envoy.Served.Proxies
 }
 
 // writeNothing fits the options to what writes nothing.
@@ -174,7 +167,7 @@ func (j *analysis) listSubjects() (all []report.Subject) {
 	withStatus := func(t resource.Traits) bool { return t.HasStatus }
 	foreign := map[object.Ref]bool{}
 	for _, c := range j.objects.Classes {
-		foreign[c.Origin().Ref] = j.plan.Proxy != nil && c.Value.Spec.ControllerName != j.objects.ControllerName()
+		foreign[c.Origin().Ref] = j.Plan.Proxy != nil && c.Value.Spec.ControllerName != j.objects.ControllerName()
 	}
 	j.objects.Visit(withStatus, func(e resource.Entry) {
 		if !foreign[e.Ref] {

@@ -14,6 +14,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
@@ -169,7 +170,12 @@ type Served struct {
 	// wrong with classes' parametersRef.
 	Proxies         map[string]Proxies
 	ClassParameters map[string]string
+	// Unacknowledged has, by their keys, the Gateways whose listeners no connected Envoy has acknowledged, for Check.
+	Unacknowledged map[string]Unacknowledged
 }
+
+// Unacknowledged is a Gateway whose listeners no connected Envoy has acknowledged.
+type Unacknowledged = status.Unacknowledged
 
 // Proxies is how the proxies do that are run for a Gateway.
 type Proxies = status.Proxies
@@ -262,13 +268,30 @@ func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
 	}
 }
 
+// pipelineSettings are those of package pipeline.
+func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
+	s := pipeline.Settings{
+		ControlPlane: o.Target.findController(), PlatformBackends: o.Target.findEmitter().platformBackends, Bind: settings.bind,
+		Apart: o.areApart(), AssumeClass: o.AssumeClass, ExternalNames: o.ExternalNames, Zone: o.Zone,
+		Own: []netip.AddrPort{settings.admin}, Policy: o.policyOptions(settings), LocalClients: o.LocalClients,
+		WithoutPods: o.Target != TargetEnvoy,
+	}
+	if o.Envoy != nil {
+		s.Machine, s.Native = o.Envoy.Machine, o.Envoy.Native
+	}
+	if served := o.served(); served != nil {
+		s.Own, s.Remote = append(s.Own, served.Own...), served.Remote
+	}
+	return s
+}
+
 // policyOptions are those of package policy.
 func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 	return policy.Options{
 		Release: settings.release, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
 		HidesTokens:      o.Target != TargetIstio,
-		KnowsTermination: o.served() != nil, Pause: o.Pause,
+		KnowsTermination: o.served() != nil,
 	}
 }
 

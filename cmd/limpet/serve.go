@@ -295,10 +295,11 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Budget: serve.EnvoysBudget(),
 		Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
-		Log: serve.Log{To: log, Answered: followed.Answered}, Metrics: xds.NewMetrics(registry),
+		Log: serve.Log{To: log, Answered: followed.Answered}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
 	followed.Server = server
+	serve.RegisterInputMetric(registry, inputStatus(followed))
 	go gctune.ReleaseWhenIdle(ctx, followed.Done)
 	if err := sc.followInput(ctx, log, followed, registry); err != nil {
 		return err
@@ -314,7 +315,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 		stop()
 		sc.cluster.awaitEnd()
 	}()
-	return sc.serveUntil(ctx, log, server, registry, func() { followed.Run(ctx) })
+	return sc.serveUntil(ctx, log, server, registry, followed)
 }
 
 // newTraces begins to send traces; nil where none are asked for.
@@ -357,20 +358,21 @@ func (sc *serveCommand) followInput(
 
 // serveUntil listens, and follows the input until the context ends.
 func (sc *serveCommand) serveUntil(
-	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, follow func(),
+	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, by *controller.Controller,
 ) error {
 	rpc := serve.NewRPC(sc.tls.config, sc.age, sc.deadline)
 	listener, err := sc.openListener()
 	if err != nil {
 		return err
 	}
+	serve.RegisterKeys(registry, by.Fingerprints)
 	var ready atomic.Bool
 	ends := make(chan error, 4)
 	if err := sc.serveModules(ends); err != nil {
 		return err
 	}
 	for address, handler := range map[string]http.Handler{
-		sc.admin:  serve.Admin(server, serve.Probes(registry, ready.Load)),
+		sc.admin:  serve.Admin(server, inputStatus(by), by.Fingerprints, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),
 	} {
 		if address == "" || address == compiler.NoAdmin {
@@ -391,7 +393,7 @@ func (sc *serveCommand) serveUntil(
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		follow()
+		by.Run(ctx)
 	}()
 	select {
 	case err = <-ends:
@@ -405,6 +407,17 @@ func (sc *serveCommand) serveUntil(
 		return nil
 	}
 	return err
+}
+
+// inputStatus gives what of a controller's input is not in effect.
+func inputStatus(of *controller.Controller) func() serve.InputStatus {
+	return func() serve.InputStatus {
+		state := of.InputState()
+		if len(state.Refused) == 0 {
+			return serve.InputStatus{}
+		}
+		return serve.InputStatus{Refused: state.Refused, Since: &state.Since}
+	}
 }
 
 func (sc *serveCommand) newLogger(c *cobra.Command) *slog.Logger {

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 const statusHelp = `status asks 'limpet serve' on this machine which Envoys are connected, which
@@ -22,9 +24,11 @@ rejected.
 
 A generation is a hash of all that is served: an Envoy that shows its Gateway's
 has everything. -o wide adds addresses and versions, -o json and -o yaml print all
-there is.
+there is. Keys are shown by fingerprints, which hold nothing of them: Envoys with the
+same keys have the same number in their gauge limpet_keys_fingerprint.
 
-The exit code is 0 when every Envoy has everything, else 1.`
+The exit code is 0 when all of the input is in effect, each Gateway has an Envoy and
+every Envoy has everything, else 1.`
 
 // statusCommand is "limpet status".
 type statusCommand struct{ admin, output string }
@@ -110,21 +114,56 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 		fmt.Fprintln(table)
 	}
 	row([]string{"TARGET", "STAGE", "ADDRESS", "VERSION", "IDENTITY"}, "GATEWAY", "ENVOY", "ACKNOWLEDGED", "STATE", "AGE")
-	served := map[string]bool{}
 	for _, e := range status.Envoys {
-		served[e.Gateway] = true
 		row([]string{e.Target, e.Stage, e.Address, e.Version, e.Identity},
 			e.Gateway, e.Node, e.Generation, status.State(e), time.Since(e.Connected).Round(time.Second).String())
 	}
 	for _, g := range status.Gateways {
-		if !served[g.Gateway] {
+		if !status.HasEnvoy(g.Gateway) {
 			row([]string{g.Generation, "", "", "", ""}, g.Gateway, "<none>", "", "no Envoy is connected", "")
 		}
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	return printRejections(to, status.Envoys)
+	if err := printRejections(to, status.Envoys); err != nil {
+		return err
+	}
+	if status.Keys != nil {
+		if err := printKeys(to, status.Keys); err != nil {
+			return err
+		}
+	}
+	return printInput(to, status.Input)
+}
+
+// printInput prints what of the input is not in effect.
+func printInput(to io.Writer, input serve.InputStatus) error {
+	if len(input.Refused) == 0 {
+		return nil
+	}
+	since := ""
+	if input.Since != nil {
+		since = " since " + input.Since.Format(time.RFC3339)
+	}
+	_, err := fmt.Fprintf(to, "\nsome of the input is not in effect%s; what was good before keeps serving:\n", since)
+	for _, line := range input.Refused {
+		if err == nil {
+			_, err = fmt.Fprintf(to, "  %s\n", message.MakePrintable(line))
+		}
+	}
+	return err
+}
+
+// printKeys prints the fingerprints of the keys that Envoys are served.
+func printKeys(to io.Writer, keys *keyfile.Fingerprints) error {
+	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "\nKEY\tFINGERPRINT")
+	for _, k := range keys.Keys {
+		fmt.Fprintf(table, "%s\t%s\n", k.ID, k.Fingerprint)
+	}
+	fmt.Fprintf(table, "all of them\t%s (%s: %d)\n", keys.Ring, policyconfig.KeysGauge, keys.Gauge)
+	return table.Flush()
 }
 
 // printRejections prints what is wrong with Envoys, and what they say of what they reject.

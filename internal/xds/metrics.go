@@ -49,6 +49,10 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 			Name: "limpet_xds_excess_total", Help: "Envoys that were cut off for what goes beyond a limit: a message, names, memory, streams.",
 		}, []string{"limit"}),
 	}
+	for t := range typeCount { // a counter that begins at 1 has no increase that an alert could see
+		m.pushes.WithLabelValues(t.String())
+		m.rejections.WithLabelValues(t.String())
+	}
 	to.MustRegister(m.stages, m.streams, m.pushes, m.resources, m.rejections, m.late, m.refused, m.unknown, m.ended, m.excess)
 	return m
 }

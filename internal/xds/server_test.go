@@ -64,7 +64,7 @@ func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster 
 	log := &events{}
 	o.Log, o.Identify = log, IdentifyByCertificate("limpet")
 	s := NewServer(o)
-	rpc := grpc.NewServer(grpc.MaxRecvMsgSize(32 << 20))
+	rpc := grpc.NewServer(grpc.MaxRecvMsgSize(32<<20), grpc.InitialWindowSize(1<<16))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -77,12 +77,6 @@ type Topology struct {
 // Silent reports whether there was nothing to say.
 func (t *Topology) Silent() bool { return t.OfGateways.Silent() && t.OfRoutes.Silent() }
 
-// ReportAll passes on all that there was to say.
-func (t *Topology) ReportAll(rep *report.Report) {
-	rep.Add(&t.OfGateways)
-	rep.Add(&t.OfRoutes)
-}
-
 // Build works out which requests reach which rule.
 func Build(in Input) *Topology {
 	t := &Topology{soleHosts: SoleHosts{}}
@@ -116,7 +110,7 @@ func newBuilder(in Input, rep *report.Report) *builder {
 		namespaces: map[string]labels.Set{},
 		grants:     grant.New(in.objects),
 		rep:        rep,
-		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
+		status:     &AttachmentStatus{Parents: map[object.Ref][]ParentStatus{}},
 
 		sets: in.objects.SetsByGateway(), waiting: waitingSets{order: in.order}, foreignSets: map[string]bool{},
 		equal: map[equalMatch]bool{}, keys: map[equalMatch]string{},

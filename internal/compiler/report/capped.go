@@ -26,10 +26,10 @@ func (r *Report) hasRoom(about Subject) bool {
 	case more == 1:
 		r.run.rest = len(r.errors)
 		rest := newEntry(about, "", "and 1 more error")
-		rest.problem.LeftOut = true
+		rest.leftOut = true
 		r.errors = append(r.errors, rest)
 	default:
-		r.errors[r.run.rest].problem.Message = fmt.Sprintf("and %d more errors", more)
+		r.errors[r.run.rest].message = fmt.Sprintf("and %d more errors", more)
 	}
 	return false
 }

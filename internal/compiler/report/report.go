@@ -6,10 +6,14 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // Subject is what problems are about: an object of the input, or a file.
 type Subject interface {
+	// Ref is the object; nothing for a file.
+	Ref() object.Ref
 	// String names the object as "HTTPRoute default/cart"; empty for a file.
 	String() string
 	// Locate gives the file and line of a field, or of the nearest one that encloses it; line 0 is unknown.
@@ -25,11 +29,14 @@ type Report struct {
 	run              run
 }
 
-// Entry is a problem whose place is not looked up yet.
+// Entry is a problem whose place in a file is not looked up yet.
 type Entry struct {
-	problem Problem // without its place
-	about   Subject
-	path    string
+	about           Subject
+	object          string // the name that it had, as it is shown
+	path            string // in the document's words
+	place           Place
+	message, reason string
+	advice, leftOut bool
 }
 
 // Error notes field errors: the document would not be admitted, and is left out.
@@ -48,7 +55,7 @@ func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
 		return
 	}
 	e := newEntry(about, path, message)
-	e.problem.LeftOut, e.problem.Reason = true, reason
+	e.leftOut, e.reason = true, reason
 	r.errors = append(r.errors, e)
 }
 
@@ -85,7 +92,7 @@ func (r *Report) WarnFor(about Subject, reason string, e *field.Error) {
 // WarnForAt is WarnFor in words of its own.
 func (r *Report) WarnForAt(about Subject, reason, path, message string) {
 	e := newEntry(about, path, message)
-	e.problem.Reason = reason
+	e.reason = reason
 	r.warnings = append(r.warnings, e)
 }
 
@@ -97,14 +104,14 @@ func (r *Report) Advise(about Subject, path *field.Path, message string) {
 // AdviseAt is Advise with the path as text.
 func (r *Report) AdviseAt(about Subject, path, message string) {
 	e := newEntry(about, path, message)
-	e.problem.Advice = true
+	e.advice = true
 	r.warnings = append(r.warnings, e)
 }
 
 // AdviseFor is AdviseAt for what the object's status says too, under a reason.
 func (r *Report) AdviseFor(about Subject, reason, path, message string) {
 	r.AdviseAt(about, path, message)
-	r.warnings[len(r.warnings)-1].problem.Reason = reason
+	r.warnings[len(r.warnings)-1].reason = reason
 }
 
 // Add takes in what another report has collected.
@@ -136,7 +143,7 @@ func (r *Report) Silent() bool { return len(r.errors)+len(r.warnings) == 0 }
 func (r *Report) Errors(strict bool) Errors {
 	all := slices.Clone(r.errors)
 	for _, w := range r.warnings {
-		if strict && !w.problem.Advice {
+		if strict && !w.advice {
 			all = append(all, w)
 		}
 	}
@@ -166,22 +173,21 @@ func newEntry(about Subject, path, message string) Entry {
 		path = own.Path(path)
 	}
 	return Entry{
-		problem: Problem{
-			Object: makePrintable(about.String(), maxPlace), Path: ShownPath(path), Message: makePrintable(message, maxMessage),
-		},
-		about: about, path: path,
+		about: about, object: makePrintable(about.String(), maxPlace), path: path, place: PlaceOf(path),
+		message: makePrintable(message, maxMessage),
 	}
 }
 
-// Locate gives the problem with its place.
+// Locate gives the problem with its place in a file.
 func (e Entry) Locate() Problem {
 	file, line := e.about.Locate(e.path)
-	p := e.problem
-	p.File, p.Line = makePrintable(file, maxPlace), line
-	return p
+	return Problem{
+		Ref: e.about.Ref(), Place: e.place, Object: e.object, Path: ShownPath(e.path), Message: e.message,
+		File: makePrintable(file, maxPlace), Line: line, Reason: e.reason, Advice: e.advice, LeftOut: e.leftOut,
+	}
 }
 
-// locateAll gives problems with their places; nil for none.
+// locateAll gives problems with their places in files; nil for none.
 func locateAll(entries []Entry) []Problem {
 	if entries == nil {
 		return nil
@@ -225,7 +231,7 @@ type Said struct{ Object, Path, Message string }
 func (r *Report) VisitProblems(visit func(Said, Entry)) {
 	for _, entries := range [][]Entry{r.errors, r.warnings} {
 		for _, e := range entries {
-			visit(Said{e.problem.Object, e.problem.Path, e.problem.Message}, e)
+			visit(Said{e.object, ShownPath(e.path), e.message}, e)
 		}
 	}
 }
