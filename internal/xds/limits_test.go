@@ -2,6 +2,7 @@ package xds
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"strings"
 	"testing"
@@ -198,5 +199,45 @@ func TestBudget(t *testing.T) {
 	}
 	if b.all != 0 || len(b.of) != 0 {
 		t.Errorf("%d are left, of %v", b.all, b.of)
+	}
+}
+
+// TestWithhold: endpoints go without the addresses that have passed to another pod until the server may tell of those, and all else goes on.
+func TestWithhold(t *testing.T) {
+	s, _, connect := startServer(t, Options{Deadline: time.Minute})
+	s.Set("default/one", listed(t, time.Now(), "cluster a\ncluster b"))
+	one := connect("one", "default/one")
+	if _, err := one.receive(); err != nil {
+		t.Fatal(err)
+	}
+	one.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: Endpoint.URL(), ResourceNamesSubscribe: []string{"a", "b"}})
+	if _, err := one.receive(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "it has all routes", func() bool { return s.HasLatestRoutes(s.Clients()[0]) })
+	want := func(content string) {
+		t.Helper()
+		for {
+			message, err := one.stream.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			one.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: message.GetTypeUrl(), ResponseNonce: message.GetNonce()})
+			if all := message.GetResources(); len(all) > 0 {
+				if got := string(all[0].GetResource().GetValue()); len(all) > 1 || got != content {
+					t.Errorf("it gets %d, of which one is %q; want %q", len(all), got, content)
+				}
+				return
+			}
+		}
+	}
+	for _, name := range []string{"first", "second"} {
+		s.Withhold(LastNumber())
+		s.Set("default/one", s.Latest("default/one").Edit(time.Now(), endpoints(unsettled("a", name+" moved", name))))
+		want(name)
+		s.Set("default/one", s.Latest("default/one").Edit(time.Now(), endpoints(text(Endpoint, "b", name+" of others"))))
+		want(name + " of others")
+		s.Withhold(math.MaxUint64)
+		want(name + " moved")
 	}
 }

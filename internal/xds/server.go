@@ -3,9 +3,11 @@ package xds
 import (
 	"cmp"
 	"errors"
+	"math"
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -69,6 +71,8 @@ type Server struct {
 	gate     *callers.Gate
 	budget   budget
 	refusals *rate.Limiter // that the log is told of
+	// kept is the number of the last snapshot whose moved addresses Envoys may have.
+	kept atomic.Uint64
 
 	lock     sync.Mutex
 	gateways map[string]*gateway
@@ -100,6 +104,7 @@ func NewServer(o Options) *Server {
 		options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsTold, refusalsAtOnce),
 		budget: budget{most: o.Budget, of: map[string]int{}},
 	}
+	s.kept.Store(math.MaxUint64)
 	s.gate = &callers.Gate{
 		Most: cmp.Or(o.MostUnknown, mostUnknown), Within: cmp.Or(o.Within, within), Ended: s.endedUnknown,
 		Count: func(more int) { o.Metrics.unknown.Add(float64(more)) },
@@ -127,6 +132,20 @@ func (s *Server) endedUnknown(address string, why error) {
 	}
 	s.options.Metrics.ended.WithLabelValues(reason).Inc()
 	s.tellRefused(address, why)
+}
+
+// Withhold has Envoys not get addresses that have moved by a snapshot with a higher number, until it is called again. The rest goes on.
+func (s *Server) Withhold(number uint64) {
+	if s.kept.Swap(number) >= number {
+		return // those who have it keep it
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, g := range s.gateways {
+		for one := range g.streams {
+			one.inbox.look()
+		}
+	}
 }
 
 // find gives a Gateway by its key, NAMESPACE/NAME, where there is something to be known of it. The server is locked.

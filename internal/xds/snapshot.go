@@ -147,6 +147,9 @@ func (s *Snapshot) hashListeners() string {
 	return sum.hash()
 }
 
+// LastNumber is that of the last snapshot.
+func LastNumber() uint64 { return snapshots.Load() }
+
 // Number is higher than those of all snapshots that were made before.
 func (s *Snapshot) Number() uint64 { return s.number }
 

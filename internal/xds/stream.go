@@ -57,6 +57,11 @@ func (i *inbox) put(latest *Snapshot, changed nameSets) {
 	defer i.lock.Unlock()
 	i.latest = latest
 	i.changed.addAll(changed)
+	i.look()
+}
+
+// look has the stream look for what it can send.
+func (i *inbox) look() {
 	select {
 	case i.wake <- struct{}{}:
 	default: // it has yet to look
@@ -290,6 +295,7 @@ func (one *stream) sendNext() error {
 		one.client.see(latest, changed)
 	}
 	now := time.Now()
+	one.client.kept = one.server.kept.Load()
 	for _, message := range one.client.next(now) {
 		if err := one.to.Send(message); err != nil {
 			return err
