@@ -72,9 +72,9 @@ func middle(all []time.Duration) time.Duration {
 type attacked struct {
 	*harness.Serving
 
-	envoy *harness.Envoy
-	pods  []*harness.Backend
-	probe string
+	envoy         *harness.Envoy
+	pods          []*harness.Backend
+	probe, folder string
 	// came has the endpoints that a proxy of the others is sent.
 	came chan string
 	odd  bool
@@ -88,10 +88,13 @@ func newAttacked(t *testing.T) *attacked {
 			t.Fatal(err)
 		}
 	}
-	s := &attacked{pods: harness.Backends(t, "a", "b"), probe: harness.Loopback(harness.FreePort(t)), came: make(chan string, 100)}
+	s := &attacked{folder: t.TempDir(), pods: harness.Backends(t, "a", "b"), probe: harness.Loopback(harness.FreePort(t)), came: make(chan string, 100)}
 	documents := harness.OneRoute(s.pods[:1], harness.CookieRule("cart", "pods"))
-	documents.More = evilGateway
-	s.Serving = harness.Serve(t, documents, harness.NewRing("k"), "-f", folder, "--probes", s.probe)
+	if err := os.WriteFile(filepath.Join(s.folder, "gateway.yaml"), []byte(evilGateway), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Serving = harness.Serve(t, documents, harness.NewRing("k"),
+		"-f", folder, "-f", s.folder, "--probes", s.probe, "--owners-file", filepath.Join(t.TempDir(), "owners.json"))
 	s.envoy = s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
 	s.follow(t)
@@ -193,7 +196,7 @@ func (s *attacked) during(t *testing.T, ways []string, span time.Duration) []tim
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), span)
 	defer stop()
-	on := attack.Target{Address: s.Listen, Web: s.probe, Gateway: "evil/gw"}
+	on := attack.Target{Address: s.Listen, Web: s.probe, Folder: s.folder, Gateway: "evil/gw"}
 	ended := make(chan struct{})
 	for _, way := range ways {
 		go func() {

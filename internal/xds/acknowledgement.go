@@ -70,7 +70,8 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 			delete(k.names, name)
 			k.told -= nameCost + len(name)
 		} else if k.has[name] == "" {
-			continue // it never asked
+			k.told += nameCost // it never asked, as no Envoy does: whoever goes on with that is sent away
+			continue
 		}
 		c.forget(t, name)
 	}

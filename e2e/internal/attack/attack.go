@@ -20,6 +20,8 @@ type Target struct {
 	Address, Web string
 	// TLS is how to connect there; nil for no TLS.
 	TLS *tls.Config
+	// Folder has the attacker's own documents.
+	Folder string
 	// Gateway is the key of the Gateway whose proxies the attacker may say to be.
 	Gateway string
 }
@@ -29,17 +31,18 @@ type Attack func(ctx context.Context, on Target) error
 
 // All are the attacks, by what they grow.
 var All = map[string]Attack{
-	"headers without end":          endlessHeaders,
-	"large headers":                largeHeaders,
-	"connections that say nothing": silence,
-	"streams without a message":    withoutMessage,
-	"messages without end":         endlessMessage,
-	"names without end":            endlessNames,
-	"names taken back":             takenBack,
-	"Gateways that are not there":  otherGateways,
-	"answers that are not read":    unread,
-	"nodes of many parts":          manyParts,
-	"web connections":              webConnections,
+	"headers without end":           endlessHeaders,
+	"large headers":                 largeHeaders,
+	"connections that say nothing":  silence,
+	"streams without a message":     withoutMessage,
+	"messages without end":          endlessMessage,
+	"names without end":             endlessNames,
+	"names taken back":              takenBack,
+	"Gateways that are not there":   otherGateways,
+	"answers that are not read":     unread,
+	"nodes of many parts":           manyParts,
+	"web connections":               webConnections,
+	"pods that change all the time": changingPods,
 }
 
 // pause is how long an attacker waits who was turned away.
