@@ -52,7 +52,7 @@ func newRoot() *cobra.Command {
 		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
 	})
 	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newImage(),
-		newKeygen(), newPlugin(), newRevoke(), newTicket(), newDrain(), newVersion(), newMan())
+		newKeygen(), newPlugin(), newRevoke(), newTicket(), newDrain(), newReleaseClasses(), newVersion(), newMan())
 	return root
 }
 

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/gctune"
 	"github.com/limpet-proxy/limpet/internal/serve"
@@ -293,7 +294,8 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 		Served:  compiler.Served{Own: sc.listAddresses(), Remote: !isLocal(sc.listen)},
 	}
 	server := xds.NewServer(xds.Options{
-		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
+		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Budget: serve.EnvoysBudget(),
+		Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
 		Log: serve.Log{To: log, Answered: followed.Answered}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
@@ -337,7 +339,8 @@ func (sc *serveCommand) followInput(
 		sc.config.followFiles(by, serve.Lines{To: log})
 		return sc.tls.load(log)
 	}
-	sc.cluster.manage, sc.config.keys.scoped = sc.proxies.manage, sc.proxies.manage
+	sc.cluster.manage, sc.cluster.controller = sc.proxies.manage, cmp.Or(sc.config.input.kinds.controller, string(v1alpha1.ControllerName))
+	sc.config.keys.scoped = sc.proxies.manage
 	c, err := sc.cluster.follow(ctx, log)
 	if err != nil {
 		return err
@@ -360,7 +363,6 @@ func (sc *serveCommand) serveUntil(
 	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, by *controller.Controller,
 ) error {
 	rpc := serve.NewRPC(sc.tls.config, sc.age, sc.deadline)
-	server.Register(rpc)
 	listener, err := sc.openListener()
 	if err != nil {
 		return err
@@ -378,15 +380,15 @@ func (sc *serveCommand) serveUntil(
 		if address == "" || address == compiler.NoAdmin {
 			continue
 		}
-		at, err := net.Listen("tcp", address)
+		at, err := serve.ListenForWeb(address)
 		if err != nil {
 			return err
 		}
-		web := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+		web := serve.NewWeb(handler)
 		defer func() { _ = web.Close() }()
 		go func() { ends <- web.Serve(at) }()
 	}
-	go func() { ends <- rpc.Serve(listener) }()
+	go func() { ends <- server.Serve(rpc, listener) }()
 	ready.Store(true)
 	log.Info("serving; changes of the input reach Envoys as they come", "listen", sc.listen, "tls", sc.tls.isOn(),
 		"gateways", len(server.Gateways()))

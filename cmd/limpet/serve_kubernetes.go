@@ -34,6 +34,7 @@ type clusterFlags struct {
 	statuses   bool
 	grace      time.Duration // how long a Gateway stays Programmed without an Envoy
 	manage     bool          // proxies, too
+	controller string        // whose classes' Gateways are served
 	pool       string
 	keys       string
 	root       string
@@ -227,6 +228,8 @@ func (c *cluster) lead(
 		host = "limpet"
 	}
 	readOthers := c.shareAcknowledged(ctx, of, strings.ToLower(host))
+	classes := kubernetes.NewClasses(c.source, c.flags.controller, c.log)
+	classes.Events = w.Events
 	lease := kubernetes.Lease{
 		Config: c.config, Namespace: c.flags.namespace, Name: "limpet-serve",
 		Identity: fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano()), Log: c.log,
@@ -239,6 +242,7 @@ func (c *cluster) lead(
 		}
 		if c.flags.statuses {
 			keeping.Go(func() { readOthers(ctx) })
+			keeping.Go(func() { classes.Run(ctx) })
 			w.Run(ctx)
 		}
 		<-ctx.Done()
@@ -250,6 +254,7 @@ func (c *cluster) lead(
 	})
 	return func() {
 		w.Wake()
+		classes.Wake()
 		if proxies != nil {
 			proxies.Wake()
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -73,7 +72,7 @@ func (sc *serveCommand) newProxies(c *cluster, of *controller.Controller) *kuber
 	}
 	p := kubernetes.NewProxies(c.source, c.log)
 	p.Settings, p.Ports = sc.proxySettings, of.Ports
-	p.Controller = cmp.Or(sc.config.input.kinds.controller, string(v1alpha1.ControllerName))
+	p.Controller = sc.cluster.controller
 	of.Proxies, of.Served.Story = p.States, p.Story
 	return p
 }

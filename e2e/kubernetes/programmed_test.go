@@ -1,8 +1,11 @@
 package kubernetes
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -85,3 +88,49 @@ func (c *cluster) moveListeners(t *testing.T, gateway *unstructured.Unstructured
 		t.Fatal(err)
 	}
 }
+
+// TestClassDeleted: a GatewayClass that is deleted while Gateways name it serves them as before, and no others; it goes with the last of
+// them, and people hear of what it waits for.
+func TestClassDeleted(t *testing.T) {
+	c, port := openShop(t, "10.244.12.1")
+	c.set(t, strings.NewReplacer("GATEWAY", "edge", "PORT", fmt.Sprint(port)).Replace(doomed))
+	serving := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
+	envoy := serving.Bootstrap(t).Start(t)
+	serving.AwaitSettled(t)
+	class := object("gateway.networking.k8s.io/v1", "GatewayClass", "", "doomed")
+	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
+	eventually(t, "the class is protected", func() bool { return len(c.get(t, class).GetFinalizers()) == 1 })
+	eventually(t, "it serves", func() bool { return envoy.Stranger().Get(t, "/cart").Status == 200 })
+	c.remove(t, class)
+	time.Sleep(1100 * time.Millisecond) // times of objects are in seconds
+	c.set(t, strings.NewReplacer("GATEWAY", "late", "PORT", fmt.Sprint(harness.FreePort(t))).Replace(doomed[strings.Index(doomed, "---")+4:]))
+	late := object("gateway.networking.k8s.io/v1", "Gateway", "default", "late")
+	serving.AwaitLine(t, `Gateway default/late: spec.gatewayClassName: .*its GatewayClass is being deleted`)
+	eventually(t, "people hear of it", func() bool {
+		return slices.ContainsFunc(c.list(t, object("events.k8s.io/v1", "Event", "default", "")), func(e unstructured.Unstructured) bool {
+			note, _ := e.Object["note"].(string)
+			return e.Object["reason"] == "GatewaysExist" && strings.Contains(note, "default/edge")
+		})
+	})
+	if got := envoy.Stranger().Get(t, "/cart").Status; got != 200 || c.get(t, class) == nil {
+		t.Errorf("the class is deleted, its Gateway is there, and a request gets %d", got)
+	}
+	c.remove(t, late)
+	c.set(t, shopAt(port)) // whose Gateway has another class
+	eventually(t, "the class goes with its last Gateway", func() bool { return c.get(t, class) == nil })
+	eventually(t, "the Gateway is another class's", func() bool { return condition(c.get(t, gateway), "Programmed") == "True Programmed" })
+	if got := envoy.Stranger().Get(t, "/cart").Status; got != 200 {
+		t.Errorf("a request gets %d", got)
+	}
+}
+
+// doomed is a class with a Gateway.
+const doomed = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: doomed}, spec: {controllerName: limpet.dev/gateway-controller}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: GATEWAY, namespace: default}
+spec:
+  gatewayClassName: doomed
+  listeners: [{name: http, protocol: HTTP, port: PORT}]
+`

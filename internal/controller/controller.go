@@ -98,6 +98,7 @@ type Controller struct {
 	Notify func()
 
 	loop      loop
+	keeping   keeping
 	done      atomic.Int64 // compilations and checks
 	compiling atomic.Int32 // compilations under way
 	rejected  atomic.Bool  // the last check knew of something that an Envoy did not take
@@ -147,6 +148,7 @@ func (c *Controller) Start() (*compiler.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.loop.held.holdLeftOut(c.loop.input.Sources, p.result.Warnings)
 	_, err = c.publish(begun, p)
 	c.noteInput()
 	return p.result, err

@@ -115,6 +115,21 @@ func newHeldFile(now, before compiler.Source, was, alone bool, problems compiler
 	return heldFile{data: now.Data, faults: problems}
 }
 
+// holdLeftOut holds the files that the first pass has left out, for they can't be read.
+func (h *held) holdLeftOut(sources []compiler.Source, problems []compiler.Problem) {
+	for _, p := range problems {
+		at := slices.IndexFunc(sources, func(s compiler.Source) bool { return s.Name == p.File })
+		if at < 0 || p.Object != "" || !p.LeftOut {
+			continue
+		}
+		if h.files == nil {
+			h.files = map[string]heldFile{}
+		}
+		h.files[p.File] = heldFile{data: sources[at].Data, faults: append(h.files[p.File].faults, p)}
+	}
+	h.accepted.Sources = h.putBack(h.accepted.Sources)
+}
+
 // listFaults lists what is wrong with the files that are held.
 func (h *held) listFaults() (all compiler.Errors) {
 	for _, name := range slices.Sorted(maps.Keys(h.files)) {

@@ -140,6 +140,10 @@ func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map
 	class := string(g.Value.Spec.GatewayClassName)
 	path, controller := field.NewPath("spec", "gatewayClassName"), classes[class]
 	switch {
+	case controller == b.controller && b.isTooNew(g):
+		e := field.Invalid(path, class, "its GatewayClass is being deleted, and serves those alone that were there before: the Gateway is left out")
+		b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
+		return false
 	case controller == b.controller:
 		return true
 	case controller == refusedClass:
@@ -167,6 +171,18 @@ func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map
 	e.Detail += ": the Gateway is left out"
 	b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
 	return false
+}
+
+// isTooNew tells whether a Gateway was made after its class was deleted, which goes with the last one that it had by then.
+func (b *builder) isTooNew(g *resource.Object[gatewayv1.Gateway]) bool {
+	at := slices.IndexFunc(b.objects.Classes, func(c *resource.Object[gatewayv1.GatewayClass]) bool {
+		return c.Name == string(g.Value.Spec.GatewayClassName)
+	})
+	if at < 0 {
+		return false
+	}
+	deleted := b.objects.Classes[at].Value.DeletionTimestamp
+	return deleted != nil && g.Value.CreationTimestamp.After(deleted.Time)
 }
 
 // addIsolated puts a Gateway on an address that no other has.

@@ -1,0 +1,168 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+)
+
+// Classes keeps GatewayClasses that Gateways name: deleting one would cut all of their listeners. It has Gateway API's finalizer while there are
+// such Gateways ("It is recommended that implementations add the gateway-exists-finalizer", GatewayClass), and goes with the last of them. Of
+// several processes one may run at a time.
+type Classes struct {
+	Source     *Source
+	Controller string
+	Log        *slog.Logger
+	Events     *Events // may be nil
+
+	wake chan struct{}
+	told map[types.UID]string // which Gateways a class that is being deleted was said to wait for
+}
+
+// classRetry is how long to wait after a class could not be changed.
+const classRetry = 5 * time.Second
+
+// maxNamed is how many Gateways an event names.
+const maxNamed = 10
+
+// NewClasses makes one.
+func NewClasses(s *Source, controller string, log *slog.Logger) *Classes {
+	return &Classes{Source: s, Controller: controller, Log: log, wake: make(chan struct{}, 1), told: map[types.UID]string{}}
+}
+
+// Wake says that classes or Gateways may have changed.
+func (c *Classes) Wake() { wake(c.wake) }
+
+// Run keeps them until ctx ends.
+func (c *Classes) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		var again <-chan time.Time
+		if err := c.keep(ctx); err != nil && ctx.Err() == nil {
+			c.Log.Warn("a GatewayClass can't be kept from being deleted, or let go, and is tried again", "reason", err)
+			again = time.After(classRetry)
+		}
+		select {
+		case <-ctx.Done():
+		case <-c.wake:
+		case <-again:
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(statusPause):
+		}
+	}
+}
+
+// keep gives the classes the finalizer that need it, and takes it from the others.
+func (c *Classes) keep(ctx context.Context) (failed error) {
+	named := c.listNamed()
+	for _, o := range c.Source.listKind(classKind) {
+		class := &gatewayv1.GatewayClass{}
+		if json.Unmarshal(o.text, class) != nil || string(class.Spec.ControllerName) != c.Controller {
+			continue
+		}
+		class.ResourceVersion = o.ResourceVersion
+		gateways := named[class.Name]
+		wanted := len(gateways) > 0 && class.Annotations[v1alpha1.AnnotationUnprotected] != "true"
+		has := slices.Contains(class.Finalizers, gatewayv1.GatewayClassFinalizerGatewaysExist)
+		deleted := class.DeletionTimestamp != nil
+		switch {
+		case wanted && !has && !deleted, !wanted && has:
+			failed = errors.Join(failed, ignoreStale(setFinalizer(ctx, c.Source.client, class, wanted)))
+		case deleted && has:
+			c.tell(class, gateways)
+		}
+	}
+	return failed
+}
+
+// listNamed gives the Gateways that name each class.
+func (c *Classes) listNamed() map[string][]string {
+	named := map[string][]string{}
+	for _, o := range c.Source.listKind(gatewayKind) {
+		g := &gatewayv1.Gateway{}
+		if json.Unmarshal(o.text, g) == nil {
+			class := string(g.Spec.GatewayClassName)
+			named[class] = append(named[class], g.Namespace+"/"+g.Name)
+		}
+	}
+	for _, gateways := range named {
+		slices.Sort(gateways)
+	}
+	return named
+}
+
+// setFinalizer gives a GatewayClass the finalizer, or takes it away, if it is still as it was read.
+func setFinalizer(ctx context.Context, client dynamic.Interface, class *gatewayv1.GatewayClass, on bool) error {
+	meta := map[string]any{"resourceVersion": class.ResourceVersion, "finalizers": finalizersOf(class, on)}
+	return patchClass(ctx, client, class.Name, meta)
+}
+
+// ReleaseClass lets a GatewayClass be deleted while Gateways name it, and has limpet serve leave it so.
+func ReleaseClass(ctx context.Context, client dynamic.Interface, class *gatewayv1.GatewayClass) error {
+	return patchClass(ctx, client, class.Name, map[string]any{
+		"annotations": map[string]string{v1alpha1.AnnotationUnprotected: "true"}, "finalizers": finalizersOf(class, false),
+	})
+}
+
+func finalizersOf(class *gatewayv1.GatewayClass, on bool) []string {
+	finalizers := slices.DeleteFunc(slices.Clone(class.Finalizers), func(f string) bool {
+		return f == gatewayv1.GatewayClassFinalizerGatewaysExist
+	})
+	if on {
+		finalizers = append(finalizers, gatewayv1.GatewayClassFinalizerGatewaysExist)
+	}
+	return finalizers
+}
+
+func patchClass(ctx context.Context, client dynamic.Interface, name string, meta map[string]any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": meta})
+	if err != nil {
+		return err
+	}
+	_, err = client.Resource(gatewayv1.SchemeGroupVersion.WithResource("gatewayclasses")).
+		Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "limpet"})
+	return err
+}
+
+// ignoreStale leaves out that an object has changed or gone meanwhile: its change is on its way.
+func ignoreStale(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// tell says once which Gateways a class waits for that is being deleted.
+func (c *Classes) tell(class *gatewayv1.GatewayClass, gateways []string) {
+	names := strings.Join(gateways[:min(len(gateways), maxNamed)], ", ")
+	if more := len(gateways) - maxNamed; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	if c.told[class.UID] == names {
+		return
+	}
+	c.told[class.UID] = names
+	c.Log.Warn("a GatewayClass is being deleted, and is served until its last Gateway is gone or has another class",
+		"class", class.Name, "gateways", names)
+	if c.Events == nil || !c.Events.allow("") {
+		return
+	}
+	c.Events.recorder.Eventf(&corev1.ObjectReference{
+		APIVersion: gatewayv1.GroupVersion.String(), Kind: classKind.Kind, Name: class.Name, UID: class.UID,
+	}, nil, corev1.EventTypeWarning, "GatewaysExist", "Delete", "it is deleted once these Gateways are gone or have another class: %s", names)
+}
