@@ -35,23 +35,35 @@ func (s *siteHosts) list(keys *envoy.GatewayKeys) ([][]byte, error) {
 
 // put puts the texts with keys in the place of those without.
 func (k *keyedHosts) put(hosts []*envoy.HostText, sessions bool, texts [][]byte) error {
-	known := make(map[*envoy.HostText]keyedText, len(hosts))
 	var missing []envoy.WrittenHost
 	var at []int
 	for i, h := range hosts {
 		if was, is := k.texts[h]; is && was.sessions == sessions {
-			known[h], texts[i] = was, was.content
-			continue
+			texts[i] = was.content
+		} else {
+			missing, at = append(missing, envoy.WrittenHost{Content: texts[i], Scopes: h.Scopes}), append(at, i)
 		}
-		missing, at = append(missing, envoy.WrittenHost{Content: texts[i], Scopes: h.Scopes}), append(at, i)
 	}
 	written, err := k.keys.AddKeys(missing)
 	if err != nil {
 		return err
 	}
-	for i, content := range written {
-		known[hosts[at[i]]], texts[at[i]] = keyedText{sessions, content}, content
+	if len(k.texts)+len(missing) > 2*len(hosts) || k.texts == nil {
+		k.keep(hosts)
 	}
-	k.texts = known
+	for i, content := range written {
+		k.texts[hosts[at[i]]], texts[at[i]] = keyedText{sessions, content}, content
+	}
 	return nil
+}
+
+// keep forgets all but some hosts. It comes so seldom that a change costs what it touches.
+func (k *keyedHosts) keep(hosts []*envoy.HostText) {
+	kept := make(map[*envoy.HostText]keyedText, len(hosts))
+	for _, h := range hosts {
+		if was, is := k.texts[h]; is {
+			kept[h] = was
+		}
+	}
+	k.texts = kept
 }
