@@ -37,7 +37,7 @@ type inventory struct {
 	// ListenerSets.
 	views map[string]*resource.Objects
 	sets  map[object.Ref]*resource.ListenerSet
-	// namespaces are by their names, and the others by theirs.
+	// namespaces are by their names, and what has a say in a whole namespace is by that.
 	namespaces  map[string]*resource.Object[resource.Namespace]
 	balancersIn map[string][]*loadBalancerPolicy
 	trafficIn   map[string][]*trafficPolicy

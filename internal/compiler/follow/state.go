@@ -83,7 +83,8 @@ type State struct {
 // New makes a state without objects.
 func New(s Settings) *State {
 	return &State{
-		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(), askers: askers{index.Sets[key, *group]{}},
+		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
+		askers:   askers{index.Sets[key, *group]{}},
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy), said: newSaid(),
 		selected: newSelected(), room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
