@@ -56,7 +56,7 @@ func (c Cache) DecidePart(
 	o.Pause.Take()
 	inputs := gatherInputs(rules, attached, limit, o)
 	o.Pause.Take()
-	claimed := c.resolveAndClaim(inputs)
+	claimed := c.shareSessions(c.resolveAndClaim(inputs), o.HeldNames)
 	o.Pause.Take()
 	named := assignNames(claimed, o)
 	o.Pause.Take()
