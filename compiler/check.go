@@ -7,6 +7,7 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -64,35 +65,31 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	if err := j.reportDifferences(&o); err != nil {
 		return nil, err
 	}
-	j.reportRejected(&o)
-	j.reportParameters(&o)
-	warnings := j.rep.Problems()
-	var nothing Errors
-	if j.servesNothing() && !o.AllowEmpty {
-		nothing = append(j.rep.ErrorsFrom(report.Refused), emptyProblem)
-		warnings = append(warnings, emptyProblem)
-	}
-	objects := status.Build(
-		status.Input{
-			Objects:     j.objects,
-			Attachments: j.Topology.Attachments,
-			Decisions:   j.Decisions,
-			Traffic:     j.Traffic,
-			Problems:    warnings,
-			Withheld:    j.findWithheld,
-			Proxies:     o.proxies(),
-			Now:         o.Time,
-			Pause:       o.Pause,
-		},
-	)
+	result, warnings := o.buildStatuses(status.Input{
+		Objects: j.objects, Attachments: j.Topology.Attachments, Decisions: j.Decisions, Traffic: j.Traffic, Withheld: j.findWithheld,
+	}, j.rep, j.servesNothing())
 	if controlled {
-		objects = slices.DeleteFunc(objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
+		result.Objects = slices.DeleteFunc(result.Objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
 	}
-	result := &CheckResult{Objects: objects, Errors: nothing, PassedOver: j.objects.PassedOver}
 	if withRows {
-		result.Rows = status.Rows(j.listSubjects(), append(warnings, status.IdleAdvice(objects, j.listSubjects(), j.objects.ControllerName())...))
+		idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
+		result.Rows = status.Rows(j.listSubjects(), append(warnings, idle...))
 	}
 	return result, nil
+}
+
+// buildStatuses writes statuses from what was decided and reported. It gives all that there is to say, too.
+func (o *Options) buildStatuses(in status.Input, rep *report.Report, servesNothing bool) (*CheckResult, []Problem) {
+	o.reportRejected(in.Attachments, rep)
+	o.reportParameters(&in, rep)
+	in.Problems, in.Proxies, in.Now, in.Pause = rep.Problems(), o.proxies(), o.Time, o.Pause
+	result := &CheckResult{PassedOver: in.Objects.PassedOver}
+	if servesNothing && !o.AllowEmpty {
+		result.Errors = append(rep.ErrorsFrom(report.Refused), emptyProblem)
+		in.Problems = append(in.Problems, emptyProblem)
+	}
+	result.Objects = status.Build(in)
+	return result, in.Problems
 }
 
 // findWithheld says why the target's rule goes without the session that was decided on a path; empty where it does not.
@@ -127,30 +124,30 @@ func (j *analysis) reportDifferences(o *Options) error {
 }
 
 // reportRejected warns of Gateways some of whose configuration an Envoy has not taken.
-func (j *analysis) reportRejected(o *Options) {
+func (o *Options) reportRejected(attachments *gateway.AttachmentStatus, rep *report.Report) {
 	if o.Envoy == nil || o.Envoy.Served == nil {
 		return
 	}
-	for _, g := range j.Topology.Attachments.Gateways {
+	for _, g := range attachments.Gateways {
 		if words := o.Envoy.Served.Rejected[g.Gateway.Key()]; words != "" {
-			j.rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
+			rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
 		}
 	}
 }
 
 // reportParameters warns of parametersRefs of Gateways and classes that lead to nothing.
-func (j *analysis) reportParameters(o *Options) {
-	for _, g := range j.Topology.Attachments.Gateways {
+func (o *Options) reportParameters(in *status.Input, rep *report.Report) {
+	for _, g := range in.Attachments.Gateways {
 		if words := o.proxies()[g.Gateway.Key()].Invalid; words != "" {
-			j.rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
+			rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
 		}
 	}
-	for _, c := range j.objects.Classes {
-		if o.Envoy == nil || o.Envoy.Served == nil || c.Value.Spec.ControllerName != j.objects.ControllerName() {
+	for _, c := range in.Objects.Classes {
+		if o.Envoy == nil || o.Envoy.Served == nil || c.Value.Spec.ControllerName != in.Objects.ControllerName() {
 			continue
 		}
 		if words := o.Envoy.Served.ClassParameters[c.Name]; words != "" {
-			j.rep.WarnForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
+			rep.WarnForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
 		}
 	}
 }
