@@ -1,13 +1,13 @@
 package compiler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -80,9 +80,10 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 
 // buildStatuses writes statuses from what was decided and reported. It gives all that there is to say, too.
 func (o *Options) buildStatuses(in status.Input, rep *report.Report, servesNothing bool) (*CheckResult, []Problem) {
-	o.reportRejected(in.Attachments, rep)
-	o.reportParameters(&in, rep)
-	in.Problems, in.Proxies, in.Now, in.Pause = rep.Problems(), o.proxies(), o.Time, o.Pause
+	served := cmp.Or(o.served(), &Served{})
+	reportRejected(&in, served, rep)
+	reportParameters(&in, served, rep)
+	in.Problems, in.Proxies, in.Unacknowledged, in.Now, in.Pause = rep.Problems(), served.Proxies, served.Unacknowledged, o.Time, o.Pause
 	result := &CheckResult{PassedOver: in.Objects.PassedOver}
 	if servesNothing && !o.AllowEmpty {
 		result.Errors = append(rep.ErrorsFrom(report.Refused), emptyProblem)
@@ -124,40 +125,29 @@ func (j *analysis) reportDifferences(o *Options) error {
 }
 
 // reportRejected warns of Gateways some of whose configuration an Envoy has not taken.
-func (o *Options) reportRejected(attachments *gateway.AttachmentStatus, rep *report.Report) {
-	if o.Envoy == nil || o.Envoy.Served == nil {
-		return
-	}
-	for _, g := range attachments.Gateways {
-		if words := o.Envoy.Served.Rejected[g.Gateway.Key()]; words != "" {
+func reportRejected(in *status.Input, served *Served, rep *report.Report) {
+	for _, g := range in.Attachments.Gateways {
+		if words := served.Rejected[g.Gateway.Key()]; words != "" {
 			rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
 		}
 	}
 }
 
 // reportParameters warns of parametersRefs of Gateways and classes that lead to nothing.
-func (o *Options) reportParameters(in *status.Input, rep *report.Report) {
+func reportParameters(in *status.Input, served *Served, rep *report.Report) {
 	for _, g := range in.Attachments.Gateways {
-		if words := o.proxies()[g.Gateway.Key()].Invalid; words != "" {
+		if words := served.Proxies[g.Gateway.Key()].Invalid; words != "" {
 			rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
 		}
 	}
 	for _, c := range in.Objects.Classes {
-		if o.Envoy == nil || o.Envoy.Served == nil || c.Value.Spec.ControllerName != in.Objects.ControllerName() {
+		if c.Value.Spec.ControllerName != in.Objects.ControllerName() {
 			continue
 		}
-		if words := o.Envoy.Served.ClassParameters[c.Name]; words != "" {
+		if words := served.ClassParameters[c.Name]; words != "" {
 			rep.WarnForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
 		}
 	}
-}
-
-// proxies are those that are run for Gateways.
-func (o *Options) proxies() map[string]Proxies {
-	if o.Envoy == nil || o.Envoy.Served == nil {
-		return nil
-	}
-	return o.Envoy.Served.Proxies
 }
 
 // writeNothing fits the options to what writes nothing.

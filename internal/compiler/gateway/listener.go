@@ -146,6 +146,11 @@ func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map
 		e := field.Invalid(path, class, "its GatewayClass is not accepted: the Gateway is left out")
 		b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
 		return false
+	case controller == b.own && b.isolated:
+		e := field.Invalid(path, class, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out; "+
+			"compile it with -t envoy, or name a class of this control plane", controller, b.controller))
+		b.rep.Warn(g, e)
+		return false
 	case controller != "":
 		b.rep.Advise(g, path, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller))
 		return false

@@ -52,7 +52,7 @@ func (b *builder) writeGateway(g *gateway.Status) {
 		affected := b.affectedTarget(object.TargetRef{Ref: g.Gateway.Ref(), Section: string(l.Name)})
 		s.Listeners = append(s.Listeners, b.newListenerStatus(l, append(state.listConditions(), affected...), w, was.Listeners))
 	}
-	conditions := b.noteProxies(g, &s, gatewayConditions(g, states, problems))
+	conditions := b.noteUnacknowledged(g, was.Conditions, b.noteProxies(g, &s, gatewayConditions(g, states, problems)))
 	s.Conditions = w.merge(was.Conditions, ownedByGateway, append(conditions,
 		b.affectedGateway(g.Gateway.Ref(), string(o.Spec.GatewayClassName))...)...)
 	b.addObject(o.TypeMeta, o.ObjectMeta, s)

@@ -52,7 +52,9 @@ type Input struct {
 	Now time.Time
 	// Proxies has, by their keys, the Gateways for which proxies are run.
 	Proxies map[string]Proxies
-	Pause   parallel.Pause
+	// Unacknowledged has, by their keys, the Gateways whose listeners no connected Envoy has acknowledged.
+	Unacknowledged map[string]Unacknowledged
+	Pause          parallel.Pause
 }
 
 // Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, routes with a Host,
