@@ -83,7 +83,8 @@ func (o *Options) buildStatuses(in status.Input, rep *report.Report, servesNothi
 	served := cmp.Or(o.served(), &Served{})
 	reportRejected(&in, served, rep)
 	reportParameters(&in, served, rep)
-	in.Problems, in.Proxies, in.Unacknowledged, in.Now, in.Pause = rep.Problems(), served.Proxies, served.Unacknowledged, o.Time, o.Pause
+	in.Problems, in.Proxies, in.Unacknowledged = rep.Problems(), served.Proxies, served.Unacknowledged
+	in.Current, in.Now, in.Pause = o.CurrentStatus, o.Time, o.Pause
 	result := &CheckResult{PassedOver: in.Objects.PassedOver}
 	if servesNothing && !o.AllowEmpty {
 		result.Errors = append(rep.ErrorsFrom(report.Refused), emptyProblem)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
@@ -34,15 +35,21 @@ func TestStatusesFromPartsEqualCheck(t *testing.T) {
 func followStatuses(t *testing.T, o Options, seed int, world []*worldObject) {
 	t.Helper()
 	random, compared := rand.New(rand.NewPCG(uint64(seed), 31)), 0
+	now := map[object.Ref]json.RawMessage{}
+	if seed%2 == 0 {
+		o.CurrentStatus = func(ref object.Ref) json.RawMessage { return now[ref] }
+	}
 	f, changed := newFollower(t, o), slices.Clone(world)
 	for round := range sized(15, 120) {
 		o.Time = time.Unix(int64(1000+30*round), 0)
 		sources, changes := listWorld(world, changed)
 		changes.Time = o.Time
 		if _, err := f.Apply(changes); err == nil {
-			if got := f.Statuses(o); got != nil {
+			if d := f.Decided(); d != nil {
 				compared++
+				got := d.Statuses(o)
 				checkStatuses(t, fmt.Sprintf("round %d", round), got, sources, o)
+				now = noteStatuses(t, got.Objects)
 			}
 		}
 		if t.Failed() {
@@ -53,9 +60,9 @@ func followStatuses(t *testing.T, o Options, seed int, world []*worldObject) {
 		}
 		changed = mend(world)
 		for range 1 + random.IntN(3) {
-			object := world[random.IntN(len(world))]
-			object.edit(random)
-			changed = append(changed, object)
+			one := world[random.IntN(len(world))]
+			one.edit(random)
+			changed = append(changed, one)
 		}
 	}
 	if compared < sized(15, 120)/2 {
@@ -65,17 +72,17 @@ func followStatuses(t *testing.T, o Options, seed int, world []*worldObject) {
 
 // listWorld gives the sources of a world by their names, and what has changed of them.
 func listWorld(world, changed []*worldObject) (sources []Source, c Changes) {
-	for _, object := range world {
-		if !object.gone {
-			sources = append(sources, Source{Name: object.name, Data: []byte(object.text)})
+	for _, one := range world {
+		if !one.gone {
+			sources = append(sources, Source{Name: one.name, Data: []byte(one.text)})
 		}
 	}
 	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Name, b.Name) })
-	for _, object := range changed {
-		if object.gone {
-			c.Removed = append(c.Removed, object.name)
+	for _, one := range changed {
+		if one.gone {
+			c.Removed = append(c.Removed, one.name)
 		} else {
-			c.Set = append(c.Set, Source{Name: object.name, Data: []byte(object.text)})
+			c.Set = append(c.Set, Source{Name: one.name, Data: []byte(one.text)})
 		}
 	}
 	return sources, c
@@ -101,6 +108,20 @@ func checkStatuses(t *testing.T, name string, got *CheckResult, sources []Source
 	if fmt.Sprint(got.Errors) != fmt.Sprint(want.Errors) || fmt.Sprint(got.PassedOver) != fmt.Sprint(want.PassedOver) {
 		t.Errorf("%s: got %v, %v\nwant %v, %v", name, got.Errors, got.PassedOver, want.Errors, want.PassedOver)
 	}
+}
+
+// noteStatuses gives what objects have once their statuses are written.
+func noteStatuses(t *testing.T, objects []status.Object) map[object.Ref]json.RawMessage {
+	t.Helper()
+	written := map[object.Ref]json.RawMessage{}
+	for _, o := range objects {
+		text, err := json.Marshal(o.Status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written[object.Ref{Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}] = text
+	}
+	return written
 }
 
 func formatStatuses(t *testing.T, objects []status.Object) (texts []string) {

@@ -79,7 +79,7 @@ func BenchmarkCheck(b *testing.B) {
 			for b.Loop() {
 				count++
 				s.change(b, "HTTPRoute", "value: /cart", "value: /cart")
-				if _, err := s.controller.Check(s.sources, nil); err != nil {
+				if _, err := s.controller.Statuses(nil, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
