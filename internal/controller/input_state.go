@@ -28,7 +28,7 @@ func (c *Controller) noteInput() {
 			refused = append(refused, text)
 		}
 	}
-	for _, fault := range c.loop.held.faults {
+	for _, fault := range c.loop.held.listFaults() {
 		refused = append(refused, fault.String())
 	}
 	c.lock.Lock()

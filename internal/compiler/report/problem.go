@@ -36,6 +36,8 @@ type Problem struct {
 	Advice bool
 	// LeftOut says that the object, or the part of it that Path leads to, is left out of what is compiled.
 	LeftOut bool
+	// Unsupported says that it is left out though an API server would admit it.
+	Unsupported bool
 }
 
 // String gives the problem on one line: `cart.yaml:12: HTTPRoute default/cart: spec.rules[0].name: Required value`.

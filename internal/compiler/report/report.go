@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // Subject is what problems are about: an object of the input, or a file.
@@ -37,13 +38,19 @@ type Entry struct {
 	place           Place
 	message, reason string
 	advice, leftOut bool
+	unsupported     bool // though an API server would admit it
 }
 
 // Error notes field errors: the document would not be admitted, and is left out.
 func (r *Report) Error(about Subject, errs ...*field.Error) {
 	for _, e := range errs {
-		r.ErrorAt(about, e.Field, e.ErrorBody())
+		r.add(about, Problem{Path: e.Field, Message: e.ErrorBody(), Unsupported: support.IsLacking(e)})
 	}
+}
+
+// UnsupportedAt is ErrorAt for what an API server would admit.
+func (r *Report) UnsupportedAt(about Subject, path, message string) {
+	r.add(about, Problem{Path: path, Message: message, Unsupported: true})
 }
 
 // ErrorAt notes an error at a path, which may be empty, in words of its own: what it is about is left out.
@@ -51,11 +58,16 @@ func (r *Report) ErrorAt(about Subject, path, message string) { r.ErrorForAt(abo
 
 // ErrorForAt is ErrorAt for what the object's status says too, under the reason of a condition.
 func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
-	if !r.hasRoom(about) {
+	r.add(about, Problem{Path: path, Message: message, Reason: reason})
+}
+
+// add notes an error.
+func (r *Report) add(about Subject, p Problem) {
+	if !r.hasRoom(about, p.Unsupported) {
 		return
 	}
-	e := newEntry(about, path, message)
-	e.leftOut, e.reason = true, reason
+	e := newEntry(about, p.Path, p.Message)
+	e.leftOut, e.reason, e.unsupported = true, p.Reason, p.Unsupported
 	r.errors = append(r.errors, e)
 }
 
@@ -184,6 +196,7 @@ func (e Entry) Locate() Problem {
 	return Problem{
 		Ref: e.about.Ref(), Place: e.place, Object: e.object, Path: ShownPath(e.path), Message: e.message,
 		File: makePrintable(file, maxPlace), Line: line, Reason: e.reason, Advice: e.advice, LeftOut: e.leftOut,
+		Unsupported: e.unsupported,
 	}
 }
 
