@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/limpet-proxy/limpet/internal/compiler/follow"
+	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -27,6 +28,8 @@ func (f *Follower) Decided() *Decided {
 func (d *Decided) Statuses(o Options) *CheckResult {
 	rep := &report.Report{}
 	rep.Add(&d.rep)
-	result, _ := o.buildStatuses(d.decided.Statuses(), rep, d.servesNothing)
+	in := d.decided.Statuses()
+	parallel.Pause(o.Pause).Take()
+	result, _ := o.buildStatuses(in, rep, d.servesNothing)
 	return result
 }
