@@ -97,6 +97,10 @@ bench-serve: build ## measure "limpet serve" on a real API server with thousands
 e2e-long: build ## run every end-to-end test at full size: up to two hours, progress every few seconds
 	@$(WITH_TOOLS) LIMPET_LONG=1 && cd e2e && go test -count=1 -timeout 2h -run '$(or $(RUN),.)'
 
+.PHONY: attack
+attack: build ## attack "limpet serve" in each known way for ATTACK (10m), then in all together, with 5,000 routes of others
+	@$(WITH_TOOLS) LIMPET_LONG=1 LIMPET_ATTACK=$(or $(ATTACK),10m) && cd e2e && go test -count=1 -timeout 4h -v -run '^TestAttacks$$' .
+
 .PHONY: figures
 figures: ## the same, and write the figures into docs/reliability.md
 	@LIMPET_UPDATE_FIGURES=1 $(MAKE) --no-print-directory e2e-long

@@ -81,6 +81,8 @@ var tableRows = []row{
 	{cell{rig.None, "without-route"}, "no filter, another route"},
 	{cell{rig.Limpet, "without-route"}, "limpet, route without a policy"},
 	{cell{rig.Native, "without-route"}, "native limpet, route without a policy"},
+	{cell{rig.LimpetEverywhere, "without-route"}, "limpet on everywhere, route without a policy"},
+	{cell{rig.NativeEverywhere, "without-route"}, "native limpet on everywhere, route without a policy"},
 	{cell{rig.None, "flood-others"}, "no filter, 55 kB of cookies"},
 	{cell{rig.Limpet, "flood-others"}, "limpet, 55 kB of other cookies, new"},
 	{cell{rig.Limpet, "flood-forged"}, "limpet, 55 kB of forged cookies, new"},

@@ -112,6 +112,9 @@ func splitRoute(session string) string {
 	return documentText("HTTPRoute", "split", "parentRefs: [{name: gate}]\nhostnames: [split.example.com]\nrules:\n- name: split\n  backendRefs: [{name: one, port: 80}, {name: two, port: 80}]\n"+session)
 }
 
+// sharingRoute has a rule that leads to one of the backends of another.
+var sharingRoute = splitRoute("- name: one\n  matches: [{path: {value: /one}}]\n  backendRefs: [{name: one, port: 80}]\n")
+
 // identityProbe is of pods with names.
 var identityProbe = probe{
 	off: documentText("SessionPersistencePolicy", "p", target1+"\nidentity: Address"),
@@ -191,6 +194,9 @@ var otherProbes = map[string]probe{
 		off: splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("Rebalance"),
 		on:  splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("RebalanceWithin"),
 	},
+	"across scope Route of a rule with one backend and a split": {
+		off: sharingRoute + lostHostPolicy("Rebalance\nscope: Rule"), on: sharingRoute + lostHostPolicy("Rebalance\nscope: Route"),
+	},
 	"across split, a session for each backend": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {cookie: {name: s}}")},
 
 	"SessionPersistencePolicy override":                 policyProbe("forward: true", "forward: true\noverride: {forward: false}"),
@@ -199,6 +205,7 @@ var otherProbes = map[string]probe{
 	"SessionPersistencePolicy unset[]":                  unsetProbe("failStatus", "idleTimeout"),
 	"SessionPersistencePolicy targetRef":                {off: "", on: documentText("SessionPersistencePolicy", "p", "targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: web}")},
 	"SessionPersistencePolicy className":                policyProbe("className: other", "className: tested"),
+	"SessionPersistencePolicy scope":                    {off: documentText("SessionPersistencePolicy", "p", target1+"\nscope: Rule"), on: documentText("SessionPersistencePolicy", "p", target1+"\nscope: Route")},
 	"SessionPersistencePolicy targetRefs[].namespace":   targetProbe("SessionPersistencePolicy", strings.Replace(target1, "name: ", "namespace: other, name: ", 1), strings.Replace(target1, "name: ", "namespace: default, name: ", 1)),
 	"SessionPersistencePolicy targetRefs[].group":       targetProbe("SessionPersistencePolicy", target1, target3),
 	"SessionPersistencePolicy targetRefs[].kind":        targetProbe("SessionPersistencePolicy", target1, target2),
@@ -252,6 +259,7 @@ var otherProbes = map[string]probe{
 	"LoadBalancerPolicy targetRefs[].group":                                              targetProbe("LoadBalancerPolicy", target4, target3),
 	"LoadBalancerPolicy targetRefs[].kind":                                               targetProbe("LoadBalancerPolicy", target4, target3),
 	"LoadBalancerPolicy targetRefs[].name":                                               targetProbe("LoadBalancerPolicy", target1, target4),
+	"LoadBalancerPolicy targetRefs[].namespace":                                          targetProbe("LoadBalancerPolicy", strings.Replace(target1, "name: ", "namespace: other, name: ", 1), strings.Replace(target1, "name: ", "namespace: default, name: ", 1)),
 	"LoadBalancerPolicy targetRefs[].sectionName":                                        targetProbe("LoadBalancerPolicy", target1, strings.TrimSpace(onPages)),
 	"LoadBalancerPolicy requestHashPolicies[].terminal":                                  hashProbe("{hashSourceIP: true}", "{hashSourceIP: true, terminal: true}"),
 	"LoadBalancerPolicy requestHashPolicies[].headerHashOptions.headerName":              hashProbe("{headerHashOptions: {headerName: X-A}}", "{headerHashOptions: {headerName: X-B}}"),

@@ -28,7 +28,7 @@ var settingsOfRules = []string{"sessionPersistence", "timeouts", "retry"}
 // the session persistence that stands inline in other kinds of Gateway API, and what spans more than one field.
 func listFeatures(t *testing.T) []string {
 	t.Helper()
-	all := []string{"across a cookie path for each match of a rule", "across a session header on a rule with CORS", "across split, one session (up to 1.6)", "across split, a session for each backend", "across onHostLost RebalanceWithin in a split", "across XBackend", "across HTTPProxy", "GRPCRoute sessionPersistence"}
+	all := []string{"across a cookie path for each match of a rule", "across a session header on a rule with CORS", "across split, one session (up to 1.6)", "across split, a session for each backend", "across onHostLost RebalanceWithin in a split", "across scope Route of a rule with one backend and a split", "across XBackend", "across HTTPProxy", "GRPCRoute sessionPersistence"}
 	all = append(all, pluginFeatures(t)...)
 	for _, text := range api.CRDs() {
 		if !bytes.Contains(text, []byte("kind: ProxyConfig\n")) { // that is how limpet serve runs proxies: package proxies tests it

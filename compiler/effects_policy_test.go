@@ -74,7 +74,7 @@ func TestSettingsHaveAnEffect(t *testing.T) {
 			t.Errorf("%s has no effect:\n%s%s", path, a, b)
 		}
 	}
-	if got, want := len(resource.SupportedFields()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects)+5; got != want {
+	if got, want := len(resource.SupportedFields()["SessionPersistencePolicy"]), 3*len(settingEffects)+2*len(targetEffects)+6; got != want {
 		t.Errorf("%d fields are supported, and there are writings for %d", got, want)
 	}
 }
@@ -94,6 +94,9 @@ func policyEdits(t *testing.T, path string) (a, b string) {
 			return policyHead + "{targetRefs: [" + onRoute + "], className: " + class + ", sessionName: a}\n"
 		}
 		return of("limpet"), of("other")
+	}
+	if name == "scope" {
+		return policyHead + "{targetRefs: [" + onRoute + "], scope: Rule}\n", policyHead + "{targetRefs: [" + onRoute + "], scope: Route}\n"
 	}
 	if name == "strategy" { // of two policies, which of them it is that a route has
 		of := func(strategy string) string {

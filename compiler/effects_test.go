@@ -200,6 +200,7 @@ var fieldEffects = map[string]replacement{
 	"LoadBalancerPolicy spec.targetRefs[].group":                                                                 {"group: gateway.networking.k8s.io, kind: HTTPRoute, name: hashed", "group: example.com, kind: HTTPRoute, name: hashed"},
 	"LoadBalancerPolicy spec.targetRefs[].kind":                                                                  {"kind: HTTPRoute, name: hashed", "kind: GRPCRoute, name: hashed"},
 	"LoadBalancerPolicy spec.targetRefs[].name":                                                                  {"name: hashed, sectionName", "name: cart, sectionName"},
+	"LoadBalancerPolicy spec.targetRefs[].namespace":                                                             {"name: hashed, sectionName", "namespace: elsewhere, name: hashed, sectionName"},
 	"LoadBalancerPolicy spec.targetRefs[].sectionName":                                                           {"sectionName: hashed-rule", "sectionName: other-rule"},
 	"LoadBalancerPolicy spec.strategy":                                                                           {"strategy: RequestHash", "strategy: Random"},
 	"LoadBalancerPolicy spec.requestHashPolicies[].terminal":                                                     {"terminal: true", "terminal: false"},

@@ -90,9 +90,11 @@ func TestSinceNamesEndedSessions(t *testing.T) {
 		"matches of the named rule": {endedRoute(endedRule("pay", "/paid"), a, b), []string{
 			`spec.rules[0]: the sessions of a rule end: its cookie had the path "/pay" and has "/paid"`,
 		}},
-		"a path for the named rule": {before + endedRulePolicy("cookie: {path: /}"), []string{`had the path "/pay" and has "/"`}},
+		"a path for the named rule": {before + endedRulePolicy("cookie: {path: /}"), []string{`had the path "/pay" and has "/": clients begin anew where the new path is not below the old one`}},
 		"a match more":              {endedRoute(strings.Replace(pay, "matches: [", "matches: [{path: {value: /paid}}, ", 1), a, b), nil},
-		"another host":              {endedHosts(before, "b.test"), []string{"its host was a.test and is b.test", "its host", "its host"}},
+		"another host":              {endedHosts(before, "b.test"), []string{
+			"its host was a.test and is b.test", "a cookie.domain that both are below keeps sessions", "its host",
+		}},
 		"a host more":               {endedHosts(before, "a.test, b.test"), nil},
 		"a wildcard for the host":   {endedHosts(before, "'*.test'"), nil},
 		"a rule deleted":            {endedRoute(pay, b), []string{"spec.rules: the sessions of a rule end: no rule without a name has the matches that spec.rules[1] had"}},
@@ -109,6 +111,9 @@ func TestSinceNamesEndedSessions(t *testing.T) {
 		}},
 		"a domain":       {before + endedPolicy("cookie: {domain: shop.example}"), []string{`had the domain "" and has "shop.example"`, "shop.example", "shop.example"}},
 		"the route gone": {"", []string{"the route is gone"}},
+		"sessions of the route": {before + endedPolicy("scope: Route"), []string{
+			"its sessions belonged to HTTPRoute/default/cart/rule/pay and", "belong to HTTPRoute/default/cart (spec.scope", "HTTPRoute/default/cart/matches/",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from := before
@@ -116,6 +121,42 @@ func TestSinceNamesEndedSessions(t *testing.T) {
 				from = endedHosts(before, "a.test")
 			}
 			got := findEnded(t, from, c.after)
+			if len(got) != len(c.want) {
+				t.Fatalf("got\n\t%s\nwant %d", strings.Join(got, "\n\t"), len(c.want))
+			}
+			for i, want := range c.want {
+				if !strings.Contains(got[i], want) {
+					t.Errorf("got %s\nwant %s", got[i], want)
+				}
+			}
+		})
+	}
+}
+
+// TestSinceOfSharedSessions edits a route whose rules share their sessions.
+//
+// requirements: S22
+func TestSinceOfSharedSessions(t *testing.T) {
+	shared := endedPolicy("scope: Route, cookie: {path: /}")
+	pay, a := endedRule("pay", "/pay"), endedRule("", "/a")
+	before := endedRoute(pay, a) + shared
+	for name, c := range map[string]struct {
+		after string
+		want  []string
+	}{
+		"a rule more":                    {endedRoute(pay, a, endedRule("", "/new")) + shared, nil},
+		"a rule less":                    {endedRoute(pay) + shared, nil},
+		"a name given":                   {endedRoute(pay, endedRule("a", "/a")) + shared, nil},
+		"other matches":                  {endedRoute(pay, endedRule("", "/aa")) + shared, nil},
+		"a rule behind that can't share": {endedRoute(pay, a, strings.Replace(a, "/a", "/new", 1)) + shared, nil},
+		"one that leaves": {endedRoute(pay, endedRule("", "/a", "absoluteTimeout: 1h")) + shared, []string{
+			"its sessions belonged to HTTPRoute/default/cart and belong to HTTPRoute/default/cart/matches/",
+		}},
+		"each by itself": {endedRoute(pay, a) + endedPolicy("cookie: {path: /}"), []string{"and belong to HTTPRoute/default/cart/rule/pay", "and belong to HTTPRoute/default/cart/matches/"}},
+		"a new epoch":    {endedRoute(pay, a) + endedPolicy("scope: Route, cookie: {path: /}, revocation: {epoch: 3}"), []string{"its epoch was 0 and is 3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := findEnded(t, before, c.after)
 			if len(got) != len(c.want) {
 				t.Fatalf("got\n\t%s\nwant %d", strings.Join(got, "\n\t"), len(c.want))
 			}

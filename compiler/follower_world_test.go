@@ -33,6 +33,8 @@ var worldWords = [][2]string{
 	{"{name: first, ", "{name: renamed, "},
 	{`{group: "", kind: Service, name: cart}`, `{group: "", kind: Service, name: leaving}`},
 	{`{group: "", kind: Service, name: cart}`, `{group: "", kind: Service, name: cart, sectionName: web}`},
+	{`{group: "", kind: Service, name: cart}`, `{kind: Namespace, name: shop}`},
+	{"{group: \"\", kind: Service, name: cart}]\n  sessionName: of-cart", "{kind: HTTPRoute, name: one}]\n  scope: Route\n  sessionName: of-cart"},
 	{"name: web, port: 80,", "name: http, port: 80,"},
 	{"idleTimeout: 22m", "idleTimeout: 22m\n  drainTimeout: 90s"},
 	{"idleTimeout: 21m", "override: {idleTimeout: 21m}"},

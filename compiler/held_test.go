@@ -63,6 +63,32 @@ func conditionSays(c *CheckResult, object, text string) bool {
 	})
 }
 
+// TestDescribeCookieBesideItsPath holds that describe says at every object of a session that its cookie does not come back.
+//
+// requirements: S23
+func TestDescribeCookieBesideItsPath(t *testing.T) {
+	input, o := readGolden(t, "cookie-path-beside-its-matches")
+	for object, path := range map[string]string{
+		"httproute/default/inline": "/b", "httproute/default/policy": "/j", "httproute/default/shared": "/xb",
+		"xbackend/default/xb": "/xb", "sessionpersistencepolicy/default/policy": "/j",
+	} {
+		d, err := Describe([]Source{input}, o, object, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notes []string
+		for _, s := range d.Sessions {
+			notes = append(notes, s.Notes...)
+		}
+		for _, e := range d.Effects {
+			notes = append(notes, e.Notes...)
+		}
+		if !strings.Contains(strings.Join(notes, "\n"), `is below "`+path+`"`) {
+			t.Errorf("%s: %q", object, notes)
+		}
+	}
+}
+
 // heldCases say what describe shows of fields that do not hold as they are written.
 var heldCases = []struct {
 	name   string

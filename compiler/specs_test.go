@@ -34,11 +34,13 @@ var specs = map[string]struct {
 		envoy:    []string{"address: 10.0.1.1", "address: 10.0.2.1", "load_balancing_weight: 50"},
 	},
 	"gep-1619-weight-0": {
-		// In this one value is beside path and not below it.
-		complete: append([]string{"    - path:\n      value:", "    - path:\n        value:"}, specRoute...),
-		around:   specService("servicev1", "10.0.1.1") + specService("servicev2", "10.0.2.1"),
-		plugin:   []string{`"type":"Cookie"`, `"path":"/a"`, `"path":"/b"`},
-		envoy:    []string{"path_separated_prefix: /a", "path_separated_prefix: /b", "address: 10.0.2.1"},
+		// In this one value is beside path and not below it, and its API has nothing else than a session of the route.
+		complete: append([]string{
+			"    - path:\n      value:", "    - path:\n        value:", "type: HTTPCookie\n", "type: HTTPCookie\n  scope: Route\n",
+		}, specRoute...),
+		around: specService("servicev1", "10.0.1.1") + specService("servicev2", "10.0.2.1"),
+		plugin: []string{`"type":"Cookie"`, `"scope":"HTTPRoute/default/split-route"`, `"path":"/"`},
+		envoy:  []string{"path_separated_prefix: /a", "path_separated_prefix: /b", "address: 10.0.2.1"},
 	},
 	"gep-1619-selector": {
 		complete: []string{"kind: Service\n", "apiVersion: v1\nkind: Service\n", "spec:\n", "spec:\n  ports: [{port: 80}]\n"},
@@ -47,6 +49,19 @@ var specs = map[string]struct {
 			specSlice("my-service", "10.0.1.1"),
 		plugin: []string{`"sessionName":"s"`},
 		envoy:  []string{"address: 10.0.1.1"},
+	},
+	"gep-713-section": {
+		// Gateway API called forwardTo and Prefix what it calls backendRefs and PathPrefix since. The document's policy is of no kind that
+		// limpet has: one of ours has its targetRef.
+		complete: []string{
+			"/v1alpha2", "/v1", "spec:\n", "spec:\n  parentRefs: [{name: web}]\n", "type: Prefix", "type: PathPrefix", "forwardTo:", "backendRefs:",
+			"serviceName:", "name:",
+		},
+		around: "---\napiVersion: limpet.dev/v1alpha1\nkind: SessionPersistencePolicy\nmetadata: {name: foo}\nspec:\n  targetRef:\n    name: http-app-1\n" +
+			"    group: gateway.networking.k8s.io\n    kind: HTTPRoute\n    sectionName: bar\n" +
+			strings.Replace(specService("my-service1", "10.0.1.1"), "port: 80}", "port: 8080}", 1),
+		plugin: []string{`"scope":"HTTPRoute/default/http-app-1/rule/bar"`, `"path":"/bar"`},
+		envoy:  []string{"path_separated_prefix: /bar", "foo.com", "address: 10.0.1.1"},
 	},
 	"contour-header-hash": {
 		around: specService("example-app", "10.0.1.1"),

@@ -57,13 +57,12 @@ func runServer(s size, from io.Reader, to io.Writer) error {
 		r.server.Set(key, r.variants[0])
 	}
 	rpc := grpc.NewServer(grpc.StatsHandler(r.bytes), grpc.MaxRecvMsgSize(64<<20))
-	r.server.Register(rpc)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	r.address = listener.Addr().String()
-	go func() { _ = rpc.Serve(listener) }()
+	go func() { _ = r.server.Serve(rpc, listener) }()
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		if err := json.NewEncoder(to).Encode(r.answer(lines.Text())); err != nil {
 			return err

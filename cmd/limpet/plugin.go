@@ -39,9 +39,10 @@ belong together: what one mentions is looked for in all.
 Of the JSON it says all that the filter would say when it loads it, and of the key
 ring too where its variable (LIMPET_KEYS, LIMPET_ROOT) is in the environment. Around it,
 it looks at the order of the filters, the fence, pinHeader in all of its places,
-the names of routes and of routes' settings, filters that are off, strictness and
-retries with onHostLost Fail, splits over clusters, and the variables of the VM. All of
-that Envoy takes without a word. What Envoy itself refuses, 'envoy --mode validate'
+listeners where limpet is missing, the names of routes, of clusters and of routes'
+settings, filters that are off, strictness and retries with onHostLost Fail, splits over
+clusters, cookies that policies share, and the variables of the VM; on Istio at
+namespaces, labels and contexts too. All of that Envoy takes without a word. What Envoy itself refuses, 'envoy --mode validate'
 says.
 
 Each mistake is a line on standard output: FILE:LINE: FIELD: what is wrong.

@@ -80,8 +80,7 @@ func (d *deployment) serve(socket string, signals chan<- os.Signal) (end func(),
 		}
 	}
 	rpc := serve.NewRPC(nil, 0, runDeadline)
-	d.server.Register(rpc)
-	go func() { _ = rpc.Serve(listener) }()
+	go func() { _ = d.server.Serve(rpc, listener) }()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

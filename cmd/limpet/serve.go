@@ -293,7 +293,8 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 		Served:  compiler.Served{Own: sc.listAddresses(), Remote: !isLocal(sc.listen)},
 	}
 	server := xds.NewServer(xds.Options{
-		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
+		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Budget: serve.EnvoysBudget(),
+		Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
 		Log: serve.Log{To: log, Answered: followed.Answered}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
@@ -360,7 +361,6 @@ func (sc *serveCommand) serveUntil(
 	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, by *controller.Controller,
 ) error {
 	rpc := serve.NewRPC(sc.tls.config, sc.age, sc.deadline)
-	server.Register(rpc)
 	listener, err := sc.openListener()
 	if err != nil {
 		return err
@@ -378,15 +378,15 @@ func (sc *serveCommand) serveUntil(
 		if address == "" || address == compiler.NoAdmin {
 			continue
 		}
-		at, err := net.Listen("tcp", address)
+		at, err := serve.ListenForWeb(address)
 		if err != nil {
 			return err
 		}
-		web := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+		web := serve.NewWeb(handler)
 		defer func() { _ = web.Close() }()
 		go func() { ends <- web.Serve(at) }()
 	}
-	go func() { ends <- rpc.Serve(listener) }()
+	go func() { ends <- server.Serve(rpc, listener) }()
 	ready.Store(true)
 	log.Info("serving; changes of the input reach Envoys as they come", "listen", sc.listen, "tls", sc.tls.isOn(),
 		"gateways", len(server.Gateways()))

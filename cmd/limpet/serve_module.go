@@ -2,13 +2,13 @@ package main
 
 import (
 	"crypto/tls"
-	"net"
 	"net/http"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/digest"
+	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
 // moduleServer gives Envoys limpet.wasm.
@@ -41,6 +41,9 @@ func (m *moduleServer) options(of func(controller.Input) compiler.Options) func(
 	}
 }
 
+// writeModuleWithin is how long an Envoy may take to read the module.
+const writeModuleWithin = time.Minute
+
 // serveModules begins to give the module to Envoys, which show a certificate as they do to the xDS server. Those that have a token
 // instead need not show it: the module is no secret.
 func (sc *serveCommand) serveModules(ends chan<- error) error {
@@ -48,7 +51,7 @@ func (sc *serveCommand) serveModules(ends chan<- error) error {
 	if m.listen == "" {
 		return nil
 	}
-	at, err := net.Listen("tcp", m.listen)
+	at, err := serve.ListenForWeb(m.listen)
 	if err != nil {
 		return err
 	}
@@ -60,7 +63,8 @@ func (sc *serveCommand) serveModules(ends chan<- error) error {
 		w.Header().Set("Content-Type", "application/wasm")
 		_, _ = w.Write(m.module)
 	})
-	web := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, Protocols: &http.Protocols{}}
+	web := serve.NewWeb(mux)
+	web.WriteTimeout, web.Protocols = writeModuleWithin, &http.Protocols{}
 	web.Protocols.SetHTTP1(true)
 	web.Protocols.SetHTTP2(true)
 	web.Protocols.SetUnencryptedHTTP2(true)

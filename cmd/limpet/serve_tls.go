@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/pflag"
-	"google.golang.org/grpc/peer"
 	corev1 "k8s.io/api/core/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -84,7 +83,7 @@ func (s *serveTLS) checkPlace(fromCluster bool) error {
 }
 
 // authenticate judges the tokens of Envoys that show no certificate; nil where none are taken.
-func (s *serveTLS) authenticate() func(context.Context, *peer.Peer) (context.Context, error) {
+func (s *serveTLS) authenticate() xds.Authenticate {
 	if s.audience == "" {
 		return nil
 	}

@@ -40,7 +40,8 @@ func startEnvoy(t testing.TB, discovery net.Addr, labels map[string]string, env 
 		t.Fatal(err)
 	}
 	defer logs.Close()
-	e.command = exec.Command(shipped.envoy, "-c", file, "--use-dynamic-base-id", "--concurrency", "1", "--log-level", "warning")
+	e.command = exec.Command(shipped.envoy, "-c", file, "--use-dynamic-base-id", "--concurrency", "1", "--log-level", "warning",
+		"--component-log-level", "wasm:info")
 	e.command.Stdout, e.command.Stderr = logs, logs
 	e.command.Env = append(os.Environ(), env...)
 	e.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -7,7 +7,7 @@ import (
 )
 
 // answers makes every backend answer with these lines.
-func answers(lines ...string) func([][2]string) [][2]string {
+func answers(lines ...string) func(string, [][2]string) [][2]string {
 	h := [][2]string{{":status", "200"}}
 	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ": ")
@@ -16,19 +16,19 @@ func answers(lines ...string) func([][2]string) [][2]string {
 		}
 		h = append(h, [2]string{name, value})
 	}
-	return func([][2]string) [][2]string { return h }
+	return func(string, [][2]string) [][2]string { return h }
 }
 
 func TestPreserve(t *testing.T) {
 	each(t, config(`"idleTimeout":"100s"`), func(t *testing.T, w *world) {
-		w.answer = answers("set-cookie: other=1", "set-cookie: sid=own; Path=/")
+		w.Answer = answers("set-cookie: other=1", "set-cookie: sid=own; Path=/")
 		r := w.get()
 		want(t, "Set-Cookie lines", strings.Join(r.setCookies(), "|"), "other=1|sid=own; Path=/")
 		w.counted("p new", 0)
-		w.answer = nil
+		w.Answer = nil
 		delete(w.cookies, "sid")
 		home := w.get().host
-		w.answer = answers("set-cookie: sid=own")
+		w.Answer = answers("set-cookie: sid=own")
 		w.pass(50 * time.Second)
 		r = w.get()
 		want(t, "host", r.host, home)
@@ -38,9 +38,9 @@ func TestPreserve(t *testing.T) {
 
 func TestPreserveHeader(t *testing.T) {
 	each(t, config(`"type":"Header"`, `"sessionName":"x-sid"`), func(t *testing.T, w *world) {
-		w.answer = answers("x-sid: own")
+		w.Answer = answers("x-sid: own")
 		want(t, "a backend's own value", w.get().header("x-sid"), "own")
-		w.answer = answers("x-sid: " + forged)
+		w.Answer = answers("x-sid: " + forged)
 		if got := w.get().header("x-sid"); got == forged || len(got) < 96 {
 			t.Errorf("an echoed token stands in the way of a fresh one: %q", got)
 		}
@@ -51,14 +51,14 @@ func TestEndSession(t *testing.T) {
 	cfg := config(`"endSessionHeader":"x-session-end","cookie":{"path":"/cart","domain":"shop.example","sameSite":"None","partitioned":true}`)
 	each(t, cfg, func(t *testing.T, w *world) {
 		w.get()
-		w.answer = answers("x-session-end: 1")
+		w.Answer = answers("x-session-end: 1")
 		r := w.get()
 		want(t, "Set-Cookie", strings.Join(r.setCookies(), "|"),
 			"sid=; Domain=shop.example; Path=/cart; Secure; HttpOnly; SameSite=None; Partitioned; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT")
 		want(t, "cookies left", len(w.cookies), 0)
 		want(t, "tokens issued to a client without one", len(w.get().setCookies()), 0)
 		w.counted("p ended", 2)
-		w.answer = nil
+		w.Answer = nil
 		want(t, "tokens issued afterwards", len(w.get().setCookies()), 1)
 	})
 }
@@ -78,7 +78,7 @@ func TestForgettingIsNotCached(t *testing.T) {
 				if tt.before != "" {
 					lines = append(lines, "cache-control: "+tt.before)
 				}
-				w.answer = answers(lines...)
+				w.Answer = answers(lines...)
 				want(t, "Cache-Control", w.get().header("cache-control"), tt.after)
 			})
 		})
@@ -99,7 +99,7 @@ func TestCacheControl(t *testing.T) {
 		t.Run(tt.control+" "+tt.before, func(t *testing.T) {
 			each(t, config(`"cache":{"control":"`+tt.control+`"}`), func(t *testing.T, w *world) {
 				if tt.before != "" {
-					w.answer = answers("cache-control: " + tt.before)
+					w.Answer = answers("cache-control: " + tt.before)
 				}
 				want(t, "with a token", w.get().header("cache-control"), tt.after)
 				want(t, "without a token", w.get().header("cache-control"), tt.before)
@@ -127,7 +127,7 @@ func TestSkipCacheable(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			each(t, config(`"cache":{"skipCacheable":true}`), func(t *testing.T, w *world) {
-				w.answer = answers(tt.lines...)
+				w.Answer = answers(tt.lines...)
 				want(t, "tokens issued", len(w.get(":method: "+tt.method).setCookies()), tt.issued)
 			})
 		})
@@ -173,7 +173,7 @@ func TestSharedCaches(t *testing.T) {
 		for _, control := range []string{"Keep", "Share", "Private", "NoStore"} {
 			t.Run(control+" "+tt.name, func(t *testing.T) {
 				each(t, config(`"cache":{"control":"`+control+`"}`), func(t *testing.T, w *world) {
-					w.answer = answers(tt.lines...)
+					w.Answer = answers(tt.lines...)
 					issued := 1
 					if control == "Keep" {
 						issued = tt.issued

@@ -22,20 +22,50 @@ func TestBadBootstrap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHandwritten(t)
 			h.listen(t, "bad", []any{fence(), filter, pinnedBy(pinHeader)}, routeTo("r", to("both")))
-			text, err := json.Marshal(object{"static_resources": object{"listeners": h.listeners, "clusters": h.clusters}})
-			check(t, err)
-			h.write(t, "envoy.json", text)
-			for _, mode := range []string{"validate", "serve"} {
-				envoy := exec.Command(program(t), "-c", h.path("envoy.json"), "--use-dynamic-base-id", "--mode", mode)
-				envoy.Env = []string{"LIMPET_KEYS=" + ringA}
-				out, err := envoy.CombinedOutput()
-				if err == nil || envoy.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), misspeltLine) {
-					t.Errorf("--mode %s: %v\n%s", mode, err, out)
-				}
-			}
+			h.refused(t, misspeltLine)
 		})
 	}
 }
+
+// refused wants Envoy to end with an error at the bootstrap, and to say that line, when it validates and when it is to serve.
+func (h *handwritten) refused(t *testing.T, line string) {
+	t.Helper()
+	text, err := json.Marshal(object{"static_resources": object{"listeners": h.listeners, "clusters": h.clusters}})
+	check(t, err)
+	h.write(t, "envoy.json", text)
+	for _, mode := range []string{"validate", "serve"} {
+		envoy := exec.Command(program(t), "-c", h.path("envoy.json"), "--use-dynamic-base-id", "--mode", mode)
+		envoy.Env = []string{"LIMPET_KEYS=" + ringA}
+		out, err := envoy.CombinedOutput()
+		if err == nil || envoy.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), line) {
+			t.Errorf("--mode %s: %v\n%s", mode, err, out)
+		}
+	}
+}
+
+// TestWrongFile: Envoy ends where the filter's file is not there, or is another one.
+func TestWrongFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		filter func(path string) object
+		path   string
+		line   string
+	}{
+		"a wasm that is not there":   {wasmOf, "missing.wasm", "Invalid path: "},
+		"a file that is no wasm":     {wasmOf, "/etc/hostname", "Missing or unknown Proxy-Wasm ABI version"},
+		"a module that is not there": {moduleOf, "missing.so", "Failed to load dynamic module"},
+		"a file that is no module":   {moduleOf, "/etc/hostname", "Failed to load dynamic module"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHandwritten(t)
+			h.listen(t, "wrong", []any{fence(), c.filter(c.path), pinnedBy(pinHeader)}, routeTo("r", to("both")))
+			h.refused(t, c.line)
+		})
+	}
+}
+
+func wasmOf(path string) object { return failOpen(wasm(path, config())[0].(object)) }
+
+func moduleOf(path string) object { return dynamicModule("limpet", path, config()) }
 
 // TestBadDiscovered: a first configuration that Envoy discovers and the filter refuses has its routes answer 500, FAIL_OPEN or not. A later
 // good one serves, and one after it that is bad changes nothing.

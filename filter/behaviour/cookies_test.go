@@ -102,7 +102,7 @@ func TestOtherNamesAreNotTried(t *testing.T) {
 			if w.get("cookie: "+name+"="+w.cookies["sid"]).host == home {
 				t.Errorf("the cookie %s was taken for sid", name)
 			}
-			w.turn = 1
+			w.Turn = 1
 		}
 	})
 }

@@ -29,7 +29,7 @@ func TestCrossSiteCookie(t *testing.T) {
 		w.counted("p pinned", 4)
 		w.pass(50 * time.Second)
 		want(t, "cookies renewed", len(w.get("cookie: sid-cross-site="+tok).setCookies()), 2)
-		w.answer = setting("x-end: 1")
+		w.Answer = setting("x-end: 1")
 		lines := w.get("cookie: sid-cross-site=" + tok).setCookies()
 		want(t, "cookies removed", len(lines), 2)
 		for i, name := range []string{"sid=;", "sid-cross-site=;"} {

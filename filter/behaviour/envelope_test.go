@@ -7,8 +7,8 @@ import (
 )
 
 // setting has backends answer with a value of their own under the session's cookie, and everything else.
-func setting(lines ...string) func([][2]string) [][2]string {
-	return func([][2]string) [][2]string {
+func setting(lines ...string) func(string, [][2]string) [][2]string {
+	return func(string, [][2]string) [][2]string {
 		reply := [][2]string{{":status", "200"}}
 		for _, line := range lines {
 			name, value, _ := strings.Cut(line, ": ")
@@ -22,9 +22,9 @@ func setting(lines ...string) func([][2]string) [][2]string {
 func eachEnveloped(t *testing.T, cookie string, fields []string, test func(t *testing.T, w *world, home string)) {
 	t.Helper()
 	each(t, config(append([]string{`"envelope":true`}, fields...)...), func(t *testing.T, w *world) {
-		w.answer = setting("set-cookie: " + cookie)
+		w.Answer = setting("set-cookie: " + cookie)
 		home := w.get().host
-		w.answer = nil
+		w.Answer = nil
 		test(t, w, home)
 	})
 }
@@ -51,7 +51,7 @@ func TestEnvelope(t *testing.T) {
 // TestEnvelopeKeepsAttributes: of every line, whatever is in it, also beside other cookies.
 func TestEnvelopeKeepsAttributes(t *testing.T) {
 	each(t, config(`"envelope":true`), func(t *testing.T, w *world) {
-		w.answer = setting("set-cookie: theme=dark; Path=/", "set-cookie: sid=one ; Domain=shop.example;secure; X=\"y\"; Max-Age=60",
+		w.Answer = setting("set-cookie: theme=dark; Path=/", "set-cookie: sid=one ; Domain=shop.example;secure; X=\"y\"; Max-Age=60",
 			"set-cookie: sid=two;Path=/two", "set-cookie: sid=; Path=/gone; Max-Age=0", "set-cookie: sid=gone; max-age=-1")
 		r := w.get()
 		lines := r.setCookies()
@@ -122,11 +122,11 @@ func TestEnvelopeIsRenewed(t *testing.T) {
 // TestEnvelopeOfHostThatFails: the client keeps its value, without a pin.
 func TestEnvelopeOfHostThatFails(t *testing.T) {
 	eachEnveloped(t, "sid=abc; Path=/app", nil, func(t *testing.T, w *world, home string) {
-		w.answer = func([][2]string) [][2]string { return [][2]string{{":status", "503"}} }
+		w.Answer = func(string, [][2]string) [][2]string { return [][2]string{{":status", "503"}} }
 		r := w.get()
 		want(t, "host", r.host, home)
 		want(t, "what is set", strings.Join(r.setCookies(), "|"), "sid=abc; Path=/app")
-		w.answer = nil
+		w.Answer = nil
 		want(t, "what the next backend sees", values(w.get().received, "cookie")[0], "sid=abc")
 		w.counted("p failed", 1)
 	})
@@ -136,7 +136,7 @@ func TestEnvelopeOfHostThatFails(t *testing.T) {
 func TestEnvelopeEnds(t *testing.T) {
 	fields := []string{`"endSessionHeader":"x-end"`}
 	eachEnveloped(t, "sid=abc; Path=/app; Max-Age=90; Domain=shop.example", fields, func(t *testing.T, w *world, _ string) {
-		w.answer = setting("x-end: 1")
+		w.Answer = setting("x-end: 1")
 		want(t, "what is set", strings.Join(w.get().setCookies(), "|"),
 			"sid=; Path=/app; Domain=shop.example; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT")
 		w.counted("p ended", 1)
@@ -163,11 +163,11 @@ func TestHostileEnvelopes(t *testing.T) {
 	eachEnveloped(t, "sid=abc; Path=/app", nil, func(t *testing.T, w *world, home string) {
 		good := w.cookies["sid"]
 		tok, body, _ := strings.Cut(good, ".")
-		w.answer = setting("set-cookie: sid=xyz; Path=/app")
+		w.Answer = setting("set-cookie: sid=xyz; Path=/app")
 		w.get("cookie: none=1")
 		other := w.cookies["sid"]
 		_, otherBody, _ := strings.Cut(other, ".")
-		w.answer = nil
+		w.Answer = nil
 		for name, text := range map[string]string{
 			"another's value":   tok + "." + otherBody,
 			"changed value":     tok + "." + body[:len(body)/2] + flip(body[len(body)/2]) + body[len(body)/2+1:],
@@ -182,7 +182,7 @@ func TestHostileEnvelopes(t *testing.T) {
 			"too long":          tok + "." + strings.Repeat("A", 8192),
 		} {
 			r := w.get("cookie: sid=" + text)
-			if r.host == home && len(w.hosts) > 1 && w.plugin.counts()["p pinned"] > 0 {
+			if r.host == home && len(w.hosts) > 1 && w.counts()["p pinned"] > 0 {
 				t.Errorf("%s: pinned", name)
 			}
 			want(t, name+": cookies that are set", len(r.setCookies()), 0)
@@ -198,9 +198,9 @@ func TestHostileEnvelopes(t *testing.T) {
 func TestNestedEnvelopes(t *testing.T) {
 	eachEnveloped(t, "sid=abc; Path=/app", nil, func(t *testing.T, w *world, home string) {
 		inner := w.cookies["sid"]
-		w.answer = setting("set-cookie: sid=" + inner + "; Path=/")
+		w.Answer = setting("set-cookie: sid=" + inner + "; Path=/")
 		want(t, "host", w.get().host, home)
-		w.answer = nil
+		w.Answer = nil
 		r := w.get()
 		want(t, "host", r.host, home)
 		want(t, "what the backend sees", values(r.received, "cookie")[0], "sid="+inner)
@@ -214,16 +214,16 @@ func TestOddValues(t *testing.T) {
 	}
 	each(t, config(`"envelope":true`), func(t *testing.T, w *world) {
 		for _, value := range odd {
-			w.answer = setting("set-cookie: sid=" + value + "; Path=/")
+			w.Answer = setting("set-cookie: sid=" + value + "; Path=/")
 			w.get("cookie: a=1")
-			w.answer = nil
+			w.Answer = nil
 			want(t, "what the backend sees", values(w.get().received, "cookie")[0], "sid="+value)
 		}
 		for _, length := range []int{2900, 3000, 4000, 9000} {
 			long := strings.Repeat("y", length)
-			w.answer = setting("set-cookie: sid=" + long + "; Path=/")
+			w.Answer = setting("set-cookie: sid=" + long + "; Path=/")
 			w.get("cookie: a=1")
-			w.answer = nil
+			w.Answer = nil
 			if size := len("sid") + len(w.cookies["sid"]); size > 4096 && w.cookies["sid"] != long {
 				t.Errorf("a cookie of %d bytes, which browsers drop", size)
 			}
@@ -236,9 +236,9 @@ func TestOddValues(t *testing.T) {
 func TestSeveralEnvelopes(t *testing.T) {
 	eachEnveloped(t, "sid=abc; Path=/app", nil, func(t *testing.T, w *world, home string) {
 		good := w.cookies["sid"]
-		w.answer = setting("set-cookie: sid=xyz; Path=/")
+		w.Answer = setting("set-cookie: sid=xyz; Path=/")
 		w.get("cookie: none=1")
-		w.answer = nil
+		w.Answer = nil
 		r := w.get("cookie: sid=raw; sid="+good, "cookie: b=1; sid="+w.cookies["sid"]+"; sid="+good)
 		want(t, "host", r.host, home)
 		want(t, "what the backend sees", strings.Join(values(r.received, "cookie"), "|"), "sid=raw; sid=abc|b=1; sid=xyz; sid=abc")
@@ -249,13 +249,13 @@ func TestSeveralEnvelopes(t *testing.T) {
 func TestHeaderEnvelope(t *testing.T) {
 	fields := []string{`"envelope":true`, `"type":"Header"`, `"sessionName":"Mcp-Session-Id"`}
 	each(t, config(fields...), func(t *testing.T, w *world) {
-		w.answer = setting("mcp-session-id: 1868a90c-1234")
+		w.Answer = setting("mcp-session-id: 1868a90c-1234")
 		first := w.get()
 		id := first.header("mcp-session-id")
 		if !strings.HasPrefix(id, "AQ") {
 			t.Errorf("the client has %q", id)
 		}
-		w.answer = nil
+		w.Answer = nil
 		for _, line := range []string{id, " " + id + " ", id + ", x", "x, " + id} {
 			r := w.get("mcp-session-id: " + line)
 			want(t, "host", r.host, first.host)
@@ -275,9 +275,9 @@ func TestHeaderEnvelope(t *testing.T) {
 func TestEnvelopeOfAnotherScope(t *testing.T) {
 	eachBuild(t, func(t *testing.T, start start) {
 		w := newWorld(t, config(`"envelope":true`), start)
-		w.answer = setting("set-cookie: sid=abc; Path=/app")
+		w.Answer = setting("set-cookie: sid=abc; Path=/app")
 		w.get()
-		w.answer = nil
+		w.Answer = nil
 		w.restart(config(`"envelope":true`, `"scope":"other"`), start, ringA)
 		want(t, "what the backend sees", values(w.get().received, "cookie")[0], "sid=abc")
 		w.counted("p wrong-scope", 1)
@@ -296,9 +296,9 @@ func TestEnvelopeOfAPod(t *testing.T) {
 			return config(`"envelope":true`, `"owners":["`+strings.Join(owners, `","`)+`"]`)
 		}
 		w := newWorld(t, known(ownedByName(one, "web-0").String()), start)
-		w.hosts, w.answer = []string{one}, setting("set-cookie: sid=abc; Path=/")
+		w.hosts, w.Answer = []string{one}, setting("set-cookie: sid=abc; Path=/")
 		w.get()
-		w.hosts, w.answer = []string{one, two}, nil
+		w.hosts, w.Answer = []string{one, two}, nil
 		w.restart(known(ownedByName(two, "web-0").String(), ownedByName(one, "web-1").String()), start, ringA)
 		r := w.get("cookie: sid=" + w.cookies["sid"])
 		want(t, "host of the pod that came back", r.host, two)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/filter/internal/nativetest"
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
 )
 
 // envoy is a running Envoy. It serves one test after the other, which each give it a configuration of their own.
@@ -317,7 +318,7 @@ type backend struct {
 	listener net.Listener
 	port     int
 	mu       sync.Mutex
-	answer   func([][2]string) [][2]string
+	answer   func(string, [][2]string) [][2]string
 	host     string
 	received [][2]string
 }
@@ -362,7 +363,7 @@ func (b *backend) respond(host string, head [][2]string) []byte {
 	}
 	reply := [][2]string{{":status", "200"}}
 	if b.answer != nil {
-		reply = b.answer(b.received)
+		reply = b.answer(host, b.received)
 	}
 	var out bytes.Buffer
 	status, _ := first(reply, ":status")
@@ -395,7 +396,7 @@ type envoyPlugin struct {
 	requests   int
 }
 
-func startEnvoy(t *testing.T, config string, env map[string]string, _ func() time.Time) (plugin, error) {
+func startEnvoy(t *testing.T, config string, env map[string]string, _ func() time.Time) (wasmtest.Filter, error) {
 	t.Helper()
 	e := envoyFor(t, env)
 	if err := e.configure(t, e.native(config)); err != nil {
@@ -411,25 +412,25 @@ func startEnvoy(t *testing.T, config string, env map[string]string, _ func() tim
 	return p, nil
 }
 
-func (p *envoyPlugin) open(string, string) stream { panic("Envoy takes whole requests") }
+func (p *envoyPlugin) Open(map[string]string) wasmtest.Exchange { panic("Envoy takes whole requests") }
 
-func (p *envoyPlugin) counts() map[string]uint64 {
+func (p *envoyPlugin) Counters() map[string]uint64 {
 	changed := map[string]uint64{}
 	for name, n := range p.envoy.stats("limpet_sessions") {
 		if n > p.before[name] {
 			changed[strings.TrimPrefix(name, "dynamicmodulescustom.")] = n - p.before[name]
 		}
 	}
-	return sessions(changed)
+	return changed
 }
 
 // exchange sends a request through Envoy to the world's hosts.
 func (p *envoyPlugin) exchange(w *world, route, cluster string, h [][2]string) (result, error) {
-	e, next := p.envoy, w.hosts[w.turn%len(w.hosts)]
+	e, next := p.envoy, w.hosts[w.Turn%len(w.hosts)]
 	e.setHosts(p.t, w.hosts)
-	e.setClock(p.t, w.now)
-	e.setRefusing(p.t, w.refuses)
-	e.backend.answer, e.backend.host, e.backend.received = w.answer, "", nil
+	e.setClock(p.t, w.Now)
+	e.setRefusing(p.t, w.Refuses)
+	e.backend.answer, e.backend.host, e.backend.received = w.Answer, "", nil
 	p.requests++
 	id := fmt.Sprintf("%d-%d", e.generation, p.requests)
 	h = append(h, [][2]string{{"x-test-route", route}, {"x-test-cluster", cluster}, {"x-test-host", next}, {"x-test-id", id}}...)
@@ -450,7 +451,7 @@ func (p *envoyPlugin) exchange(w *world, route, cluster string, h [][2]string) (
 	r := result{host: e.backend.host, received: e.backend.received, headers: head[1:]}
 	r.headers = append(r.headers, [2]string{":status", strings.Fields(head[0][1])[1]})
 	if r.host == next {
-		w.turn++
+		w.Turn++
 	}
 	if p.logging {
 		r.log, r.state = p.logged(id)
@@ -468,10 +469,10 @@ func requestText(w *world, h [][2]string) []byte {
 			fmt.Fprintf(&out, "%s: %s\r\n", line[0], line[1])
 		}
 	}
-	if w.details != "" && w.details != "via_upstream" {
-		reply := w.answer(nil)
+	if w.Details != "" && w.Details != "via_upstream" {
+		reply := w.Answer("", nil)
 		status, _ := first(reply, ":status")
-		fmt.Fprintf(&out, "x-test-details: %s\r\nx-test-status: %s\r\n", w.details, status)
+		fmt.Fprintf(&out, "x-test-details: %s\r\nx-test-status: %s\r\n", w.Details, status)
 		for _, line := range without(reply, ":status") {
 			fmt.Fprintf(&out, "x-test-header: %s: %s\r\n", line[0], line[1])
 		}

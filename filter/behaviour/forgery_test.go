@@ -19,7 +19,7 @@ func TestChangedTokens(t *testing.T) {
 				if changed == tok {
 					continue
 				}
-				w.turn = 1
+				w.Turn = 1
 				if r := w.get("cookie: sid=" + changed); r.host == home || len(r.setCookies()) != 1 {
 					t.Fatalf("character %d changed to %c: pinned to %s, Set-Cookie %q", i, c, r.host, r.setCookies())
 				}
@@ -70,9 +70,9 @@ func TestClientsPinIsRemoved(t *testing.T) {
 	each(t, config(), func(t *testing.T, w *world) {
 		steered := pinHeader + ": " + base64.StdEncoding.EncodeToString([]byte(w.hosts[2]))
 		for i, cookies := range []map[string]string{{}, {"p": "forged"}, {"q": "another"}} {
-			w.turn, w.cookies = i, cookies
+			w.Turn, w.cookies = i, cookies
 			want(t, "host", w.get(steered).host, w.hosts[i])
-			want(t, "requests that were balanced", w.turn, i+1)
+			want(t, "requests that were balanced", w.Turn, i+1)
 		}
 	})
 }

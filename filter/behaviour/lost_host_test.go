@@ -23,7 +23,7 @@ func TestLostHostRebalances(t *testing.T) {
 
 func TestLostHostFails(t *testing.T) {
 	each(t, config(`"onHostLost":"Fail","failStatus":421`), func(t *testing.T, w *world) {
-		w.strict = true
+		w.Strict = true
 		home := w.get().host
 		hosts := w.hosts
 		w.hosts = w.hosts[1:]
@@ -42,14 +42,14 @@ func TestOwnFailStatus(t *testing.T) {
 	for _, status := range []string{"400", "404", "408", "425", "429", "499", "500", "503", "521", "599"} {
 		t.Run(status, func(t *testing.T) {
 			each(t, config(`"onHostLost":"Fail"`, `"failStatus":`+status, `"idleTimeout":"10s"`), func(t *testing.T, w *world) {
-				w.strict, w.strictStatus = true, status
+				w.Strict, w.StrictStatus = true, status
 				w.get()
 				w.hosts = w.hosts[1:]
 				for range 2 { // at once, and when the token is due to be renewed
 					r := w.get()
 					want(t, "status", r.header(":status"), status)
 					want(t, "tokens", len(r.setCookies()), 0)
-					w.now = w.now.Add(8 * time.Second)
+					w.Now = w.Now.Add(8 * time.Second)
 				}
 				w.get()
 				w.counted("p failed", 2)
@@ -62,7 +62,7 @@ func TestOwnFailStatus(t *testing.T) {
 // A host may answer that status itself, and keeps its session.
 func TestHostAnswersFailStatus(t *testing.T) {
 	each(t, config(`"onHostLost":"Fail","failStatus":404`), func(t *testing.T, w *world) {
-		w.strict, w.answer = true, answers(":status: 404")
+		w.Strict, w.Answer = true, answers(":status: 404")
 		w.get()
 		w.get()
 		w.counted("p new", 1)
@@ -85,7 +85,7 @@ func TestFailStatus(t *testing.T) {
 		t.Run(tt.details, func(t *testing.T) {
 			each(t, config(`"onHostLost":"Fail","failStatus":421`), func(t *testing.T, w *world) {
 				w.get()
-				w.answer, w.details = answers(tt.reply), tt.details
+				w.Answer, w.Details = answers(tt.reply), tt.details
 				_, status, _ := strings.Cut(tt.status, "→")
 				r := w.get()
 				want(t, "status", r.header(":status"), status)
@@ -112,16 +112,16 @@ func TestNoTokenOnOwnReplies(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.details, func(t *testing.T) {
 			each(t, config(), func(t *testing.T, w *world) {
-				w.answer, w.details = answers(":status: "+tt.status), tt.details
+				w.Answer, w.Details = answers(":status: "+tt.status), tt.details
 				issued := 0
 				if tt.details == "via_upstream" {
 					issued = 1
 				}
 				want(t, "tokens issued to a client without one", len(w.get().setCookies()), issued)
-				w.answer, w.details = nil, ""
+				w.Answer, w.Details = nil, ""
 				clear(w.cookies)
 				w.get()
-				w.answer, w.details = answers(":status: "+tt.status), tt.details
+				w.Answer, w.Details = answers(":status: "+tt.status), tt.details
 				w.get()
 				_, kept := w.cookies["sid"]
 				want(t, "the client keeps its token", kept, !tt.voids)
@@ -148,13 +148,13 @@ func TestHostDeclines(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			each(t, config(`"endSessionHeader":"x-session-end"`), func(t *testing.T, w *world) {
-				w.answer = answers(tt.lines...)
+				w.Answer = answers(tt.lines...)
 				w.get()
 				want(t, "a session begins", len(w.cookies) == 1, tt.stays)
 				clear(w.cookies)
-				w.answer = nil
+				w.Answer = nil
 				w.get()
-				w.answer = answers(tt.lines...)
+				w.Answer = answers(tt.lines...)
 				w.get()
 				want(t, "the session stays", len(w.cookies) == 1, tt.stays)
 				failed := uint64(1)
@@ -171,7 +171,7 @@ func TestHostDeclines(t *testing.T) {
 func TestMovedToHostThatDeclines(t *testing.T) {
 	each(t, config(), func(t *testing.T, w *world) {
 		w.get()
-		w.hosts, w.answer = w.hosts[1:], answers(":status: 503")
+		w.hosts, w.Answer = w.hosts[1:], answers(":status: 503")
 		w.get()
 		want(t, "tokens that the client has", len(w.cookies), 0)
 		w.counted("p moved", 0)
@@ -182,9 +182,9 @@ func TestMovedToHostThatDeclines(t *testing.T) {
 // Under Fail a session stays with its host whatever that answers.
 func TestStrictHostDeclines(t *testing.T) {
 	each(t, config(`"onHostLost":"Fail","failStatus":421`), func(t *testing.T, w *world) {
-		w.strict = true
+		w.Strict = true
 		w.get()
-		w.answer = answers(":status: 503")
+		w.Answer = answers(":status: 503")
 		want(t, "status", w.get().header(":status"), "503")
 		want(t, "tokens that the client has", len(w.cookies), 1)
 		w.counted("p pinned", 1)
@@ -204,11 +204,11 @@ func TestHeaderIsForgotten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			each(t, cfg, func(t *testing.T, w *world) {
 				line := "x-sid: " + w.get().header("x-sid")
-				w.answer, w.details = answers(answer[0]), answer[1]
+				w.Answer, w.Details = answers(answer[0]), answer[1]
 				got, sent := first(w.get(line).headers, "x-sid")
 				want(t, "the header is sent", sent, true)
 				want(t, "the header", strings.Trim(got, ","), "")
-				w.answer, w.details = nil, ""
+				w.Answer, w.Details = nil, ""
 				want(t, "a new token for the empty header", len(w.get("x-sid: ").header("x-sid")), 107)
 				want(t, "a new token for the empty list", len(w.get("x-sid: ,").header("x-sid")), 123) // the next host's address is longer
 				w.counted("p new", 3)
@@ -220,8 +220,8 @@ func TestHeaderIsForgotten(t *testing.T) {
 func TestOwnReplyNamesNoHost(t *testing.T) {
 	each(t, config(), func(t *testing.T, w *world) {
 		w.get()
-		w.hosts, w.details = w.hosts[1:], "response_timeout"
-		w.answer = answers(":status: 504")
+		w.hosts, w.Details = w.hosts[1:], "response_timeout"
+		w.Answer = answers(":status: 504")
 		r := w.get()
 		want(t, "Set-Cookie", strings.Join(r.setCookies(), "|"), "sid=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT")
 		w.counted("p failed", 1)
@@ -257,7 +257,7 @@ func TestExposeHeaders(t *testing.T) {
 				if tt.expose != "" {
 					lines = append(lines, "access-control-expose-headers: "+tt.expose)
 				}
-				w.answer = answers(lines...)
+				w.Answer = answers(lines...)
 				want(t, "exposed", w.get().header("access-control-expose-headers"), tt.want)
 			})
 		})

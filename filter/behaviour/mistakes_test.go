@@ -22,7 +22,7 @@ type mistake struct {
 	routes []any
 	// try sends requests; nil sends two as a client that keeps its cookie, of which no answer has one.
 	try func(t *testing.T, h *handwritten, listener string)
-	// line is in the log once, and counted is a counter that grows.
+	// line is in the log once, and counted is a counter that grows; both are empty where nobody can say a word.
 	line, counted string
 	// wasm says that the native filter can't have it: it needs nothing around it.
 	wasm bool
@@ -92,7 +92,19 @@ func mistakes() []mistake {
 			line:    `limpet: a request on route "other", which has no policy, came with the header "x-limpet-pin" (pinHeader): no fence is in front`,
 			counted: "limpet_requests_unfenced", try: steer,
 		},
+		{name: "unfenced-policy", around: func(limpet object) []any { return []any{limpet, pinnedBy(pinHeader)} }, routes: plain, wasm: true, try: steerPolicy},
+		{name: "disabled", around: func(limpet object) []any { return []any{fence(), disabled(limpet), pinnedBy(pinHeader)} }, routes: plain, try: unseen},
+		{
+			name: "key-of-another", around: func(limpet object) []any { return []any{fence(), disabled(limpet), pinnedBy(pinHeader)} }, try: unseen,
+			routes: enabling(routeTo("r", to("both")), "envoy.filters.http.wasm"),
+		},
 	}
+}
+
+// enabling turns a filter on for a route, by a name.
+func enabling(routes []any, name string) []any {
+	routes[0].(object)["typed_per_filter_config"] = object{name: typed("config.route.v3.FilterConfig", object{"config": object{}})}
+	return routes
 }
 
 // failMoves: a session that should fail with its host is served by another one.
@@ -122,14 +134,38 @@ func splitMoves(t *testing.T, h *handwritten, listener string) {
 
 // steer: a client who names a host gets whichever comes.
 func steer(t *testing.T, h *handwritten, listener string) {
+	tryToSteer(t, h, listener)
+	want(t, "counted", h.counter(listener, "limpet_requests_unfenced"), 6)
+}
+
+func tryToSteer(t *testing.T, h *handwritten, listener string) (last answer) {
+	t.Helper()
 	var served []string
 	for range 6 {
-		a := h.request(t, listener, pinHeader+": "+base64.StdEncoding.EncodeToString([]byte(h.up[1])))
-		want(t, "what the backend got of limpet's", a.Get("x-got"), "")
-		served = append(served, a.backend())
+		last = h.request(t, listener, pinHeader+": "+base64.StdEncoding.EncodeToString([]byte(h.up[1])))
+		want(t, "what the backend got of limpet's", last.Get("x-got"), "")
+		served = append(served, last.backend())
 	}
 	want(t, "who names a host gets both", slices.Contains(served, h.up[0]) && slices.Contains(served, h.up[1]), true)
-	want(t, "counted", h.counter(listener, "limpet_requests_unfenced"), 6)
+	return last
+}
+
+// steerPolicy: on a route with a policy the filter itself keeps the client's pin out and its own in.
+func steerPolicy(t *testing.T, h *handwritten, listener string) {
+	before := h.counter(listener, "limpet_requests_unfenced")
+	a := tryToSteer(t, h, listener)
+	want(t, "a session begins", strings.HasPrefix(a.cookie(), "sid="), true)
+	want(t, "the pin that the client sees", a.Get(pinHeader), "")
+	want(t, "counted", h.counter(listener, "limpet_requests_unfenced"), before)
+}
+
+// unseen: where the filter does not run, nothing counts.
+func unseen(t *testing.T, h *handwritten, listener string) {
+	noCookie(t, h, listener)
+	_, policy, _ := strings.Cut(listener, "/")
+	for name, n := range h.stats("policy." + policy) {
+		want(t, name, n, 0)
+	}
 }
 
 // mint makes a token for a host.
@@ -163,12 +199,12 @@ func handConfig(m *mistake) string {
 }
 
 // TestMistakes: whatever is wrong around the filter, Envoy takes it; the filter says in its log what is missing, once, and counts.
-// Where all is right it says nothing.
+// Where all is right it says nothing, and where it does not run it can't: 'limpet plugin check' finds that.
 func TestMistakes(t *testing.T) {
 	h := newHandwritten(t)
 	h.cluster("pipe", object{"pipe": object{"path": h.serve(t, "unix", h.unixSocket("s"))}})
 	builds := map[string]func(*testing.T, string) object{"wasm": limpetWasm, "native": limpetNative}
-	all := append(mistakes(), mistake{name: "right", routes: routeTo("r", to("both"))})
+	all := append(mistakes(), mistake{name: "right", routes: routeTo("r", to("both")), try: sticks})
 	for _, m := range all {
 		for build, limpet := range builds {
 			filter := limpet(t, handConfig(&m))
@@ -194,15 +230,15 @@ func TestMistakes(t *testing.T) {
 }
 
 func (m *mistake) check(t *testing.T, h *handwritten, listener string) {
-	if m.line == "" {
-		checkRight(t, h, listener)
-		return
-	}
 	before, logged := h.counter(listener, m.counted), len(h.log(t))
 	if try := m.try; try != nil {
 		try(t, h, listener)
 	} else {
 		noCookie(t, h, listener)
+	}
+	if m.line == "" {
+		want(t, "logged", strings.Count(h.log(t)[logged:], "limpet: "), 0)
+		return
 	}
 	if n := h.counter(listener, m.counted); n == before {
 		t.Errorf("%s did not grow; there are %v", m.counted, h.stats("limpet_"))
@@ -211,15 +247,13 @@ func (m *mistake) check(t *testing.T, h *handwritten, listener string) {
 	want(t, "lines", strings.Count(h.log(t)[logged:], m.line), 1)
 }
 
-// checkRight: a session that sticks has no line, and only the counters of its outcomes, which are there from the start.
-func checkRight(t *testing.T, h *handwritten, listener string) {
-	logged := len(h.log(t))
+// sticks: a session that does has only the counters of its outcomes, which are there from the start.
+func sticks(t *testing.T, h *handwritten, listener string) {
 	want(t, "counters from the start", len(h.stats("^"+counterPrefix(listener)+"limpet_sessions.policy.right")), int(session.Outcomes)-1)
 	first := h.request(t, listener)
 	for range 4 {
 		want(t, "the backend", h.request(t, listener, "cookie: "+first.cookie()).backend(), first.backend())
 	}
-	want(t, "logged", strings.Count(h.log(t)[logged:], "limpet: "), 0)
 	for name, n := range h.stats("policy.right") {
 		if strings.Contains(name, ".cause.") || n > 0 && !strings.HasSuffix(name, ".new") && !strings.HasSuffix(name, ".pinned") {
 			t.Errorf("%s: %d", name, n)

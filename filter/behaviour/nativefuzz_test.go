@@ -12,6 +12,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/filter/internal/nativetest"
 	"github.com/limpet-proxy/limpet/filter/internal/session"
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -53,29 +54,39 @@ func FuzzNativeOpen(f *testing.F) {
 		check(t, err)
 		for _, value := range sent {
 			lines := [][2]string{{":method", "GET"}, {"x-sid", value}}
-			wanted, err := reference.open("header", "c").request(slices.Clone(lines))
-			check(t, err)
+			wanted := sentOn(t, reference, lines)
 			for _, h := range hosts {
-				s := (&modulePlugin{t, h, func() time.Time { return now }}).open("header", "c")
-				got, err := s.request(lines)
-				check(t, err)
-				s.close()
+				got := sentOn(t, &modulePlugin{t, h, func() time.Time { return now }}, lines)
 				if pin, other := values(got, pinHeader), values(wanted, pinHeader); !slices.Equal(pin, other) {
 					t.Fatalf("%q: the module pins %q, and Go %q", value, pin, other)
 				}
 			}
 		}
-		if _, pinned := first(mustRequest(t, reference, sent[len(sent)-1]), pinHeader); sign && pinned {
+		last := [][2]string{{":method", "GET"}, {"x-sid", sent[len(sent)-1]}}
+		if _, pinned := first(sentOn(t, reference, last), pinHeader); sign && pinned {
 			t.Fatalf("%q pins, and is changed", sent[len(sent)-1])
 		}
 	})
 }
 
-func mustRequest(t *testing.T, p plugin, value string) [][2]string {
+// sentOn is what a filter makes of a request.
+func sentOn(t *testing.T, f wasmtest.Filter, lines [][2]string) [][2]string {
 	t.Helper()
-	lines, err := p.open("header", "c").request([][2]string{{":method", "GET"}, {"x-sid", value}})
+	s := carried(f, "header", "c", "")
+	defer s.Close()
+	out, _, err := s.RequestHeaders(slices.Clone(lines), true)
 	check(t, err)
-	return lines
+	return out
+}
+
+// refuses tells whether a filter takes no request on a route with those policies.
+func refuses(t *testing.T, f wasmtest.Filter, route, policies string) bool {
+	t.Helper()
+	s := carried(f, route, "c", policies)
+	defer s.Close()
+	_, local, err := s.RequestHeaders([][2]string{{":method", "GET"}}, true)
+	check(t, err)
+	return local != nil
 }
 
 func tokenVectors(f *testing.F) (all vectors) {
@@ -138,19 +149,16 @@ func FuzzNativeParse(f *testing.F) {
 		check(t, err)
 		sum := sha256.Sum256([]byte(text))
 		route := "r#" + hex.EncodeToString(sum[:8])
-		lines := [][2]string{{":method", "GET"}}
-		_, refused := reference.(carrier).openWith(route, "c", text).request(lines)
+		refused := refuses(t, reference, route, text)
 		for i := range steady {
 			err := loading[i].Configure(text, fuzzedEnvironment)
 			check(t, loading[i].Configure(configs(), fuzzedEnvironment)) // it lives
 			if (err != nil) != (len(errs) > 0) {
 				t.Fatalf("%s: the module says %v, and Go %v", fuzzedModules[i], err, errs)
 			}
-			s := (&modulePlugin{t, steady[i], time.Now}).openWith(route, "c", text)
-			if _, err := s.request(lines); (err != nil) != (refused != nil) {
-				t.Fatalf("%s, policies of a route: the module says %v, and Go %v", fuzzedModules[i], err, refused)
+			if got := refuses(t, &modulePlugin{t, steady[i], time.Now}, route, text); got != refused {
+				t.Fatalf("%s, policies of a route: the module refuses: %v, and Go: %v", fuzzedModules[i], got, refused)
 			}
-			s.close()
 			check(t, steady[i].SetPolicies("")) // it lives
 		}
 	})

@@ -2,12 +2,14 @@ package behaviour
 
 import (
 	"encoding/base64"
+	"maps"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/limpet-proxy/limpet/filter/internal/nativetest"
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -19,7 +21,7 @@ type modulePlugin struct {
 }
 
 func startModule(name string) start {
-	return func(t *testing.T, config string, env map[string]string, clock func() time.Time) (plugin, error) {
+	return func(t *testing.T, config string, env map[string]string, clock func() time.Time) (wasmtest.Filter, error) {
 		t.Helper()
 		h := nativetest.Start(t, nativetest.Module(t, name))
 		if err := h.Configure(config, env); err != nil {
@@ -29,79 +31,75 @@ func startModule(name string) start {
 	}
 }
 
-func (p *modulePlugin) counts() map[string]uint64 {
+func (p *modulePlugin) Counters() map[string]uint64 {
 	metrics, err := p.host.Metrics()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return sessions(metrics)
+	check(p.t, err)
+	return metrics
 }
 
-func (p *modulePlugin) open(route, cluster string) stream {
-	return p.openWith(route, cluster, "")
-}
-
-func (p *modulePlugin) openWith(route, cluster, policies string) stream {
-	return &moduleStream{plugin: p, route: route, cluster: cluster, policies: policies}
+func (p *modulePlugin) Open(properties map[string]string) wasmtest.Exchange {
+	return &moduleStream{plugin: p, properties: maps.Clone(properties)}
 }
 
 type moduleStream struct {
-	plugin                   *modulePlugin
-	route, cluster, policies string
-	backend                  string
-	s                        *nativetest.Stream
-	attempts                 int
+	plugin     *modulePlugin
+	properties map[string]string
+	s          *nativetest.Stream
 }
 
-func (s *moduleStream) setBackend(tag string) { s.backend = tag }
+func (s *moduleStream) SetProperty(path, value string) { s.properties[path] = value }
 
-func (s *moduleStream) request(h [][2]string) (out [][2]string, err error) {
+func (s *moduleStream) RequestHeaders(h [][2]string, _ bool) (out [][2]string, local *wasmtest.LocalReply, err error) {
 	if err := s.plugin.host.SetClock(s.plugin.clock()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := s.plugin.host.SetPolicies(s.policies); err != nil {
-		return nil, err
+	if err := s.plugin.host.SetPolicies(s.properties[wasmtest.PoliciesProperty]); err != nil {
+		return nil, nil, err
 	}
-	s.s, out, err = s.plugin.host.Request(s.route, s.cluster, h)
-	if err == nil && s.s.Answered == 503 && s.s.Details == policyconfig.RefusedDetails {
-		return nil, errRefused
+	s.s, out, err = s.plugin.host.Request(s.properties[wasmtest.RouteProperty], s.properties[wasmtest.ClusterProperty], h)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.s.Answered != 0 {
+		return nil, &wasmtest.LocalReply{Status: s.s.Answered, Details: s.s.Details}, nil
 	}
 	// No stateful_session filter follows, so a client's pin header means nothing.
 	out = without(out, pinHeader)
-	if err == nil && s.s.Pin != "" {
+	if s.s.Pin != "" {
 		out = append(out, [2]string{pinHeader, base64.StdEncoding.EncodeToString([]byte(s.s.Pin))})
 	}
-	if err == nil && s.s.Within != "" {
+	if s.s.Within != "" {
 		out = append(out, [2]string{policyconfig.BackendHeader(pinHeader), s.s.Within})
 	}
-	return out, err
+	return out, nil, nil
 }
 
-func (s *moduleStream) response(h [][2]string, details string, headersOnly bool) ([][2]string, error) {
+func (s *moduleStream) ResponseHeaders(h [][2]string, headersOnly bool) ([][2]string, error) {
 	if err := s.plugin.host.SetClock(s.plugin.clock()); err != nil {
 		return nil, err
 	}
 	r := nativetest.Reply{
-		Headers: without(h, pinHeader), Details: details, Upstream: s.s.Pin, Backend: s.backend, HeadersOnly: headersOnly, Attempts: s.attempts,
+		Headers: without(h, pinHeader), Details: s.properties[wasmtest.DetailsProperty], Upstream: s.s.Pin,
+		Backend: s.properties[wasmtest.BackendProperty], HeadersOnly: headersOnly, Attempts: attempts(s.properties),
 	}
 	if pin, ok := first(h, pinHeader); ok {
 		host, _ := base64.StdEncoding.DecodeString(pin) // no host where it fails
 		r.Upstream = string(host)
-	} else if details == "no_healthy_upstream" {
+	} else if r.Details == "no_healthy_upstream" {
 		r.Upstream = ""
 	}
 	return s.s.Response(r)
 }
 
-func (s *moduleStream) logged() string            { return s.s.State }
-func (s *moduleStream) states() map[string]string { return s.s.States }
-func (s *moduleStream) attempted(times int)       { s.attempts = times }
-
-func (s *moduleStream) close() {
-	if err := s.s.Close(); err != nil {
-		s.plugin.t.Error(err)
+func (s *moduleStream) FilterState() map[string]string {
+	all := maps.Clone(s.s.States)
+	if s.s.State != "" {
+		all[policyconfig.OutcomeFilterState] = s.s.State
 	}
+	return all
 }
+
+func (s *moduleStream) Close() { check(s.plugin.t, s.s.Close()) }
 
 // FuzzNativeModule throws header input at the native module: nothing may end its process, and whatever it pins must come
 // from a token it made. The host's buffers go away. It takes the corpus of FuzzShippedModule.

@@ -119,7 +119,7 @@ func TestRouteWithoutPolicy(t *testing.T) {
 		w.unpoliced = true
 		r := w.send("other", "c")
 		want(t, "tokens issued", len(r.setCookies()), 0)
-		want(t, "counters", len(w.plugin.counts()), 0)
+		want(t, "counters", len(w.counts()), 0)
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 // openParts opens the jar's token with the first ring.
 func (w *world) openParts() token.Parts {
 	w.t.Helper()
-	sess, verdict := scopeOf(w.t, "a", secretA, "p").Open(w.cookies["sid"], w.now.Unix())
+	sess, verdict := scopeOf(w.t, "a", secretA, "p").Open(w.cookies["sid"], w.Now.Unix())
 	want(w.t, "verdict on "+w.cookies["sid"], verdict, token.Valid)
 	return sess.Parts
 }
@@ -20,7 +20,7 @@ func (w *world) takeShort(host string) {
 	w.t.Helper()
 	h, err := token.ParseHost(host)
 	w.check(err)
-	now := w.now.Unix()
+	now := w.Now.Unix()
 	sess := token.Session{Host: h, IssuedAt: now, LastSeen: now}
 	short, err := scopeOf(w.t, "a", secretA, "p").Append(nil, sess, token.Minting{Now: now, Nonce: [12]byte{1}})
 	w.check(err)

@@ -4,38 +4,17 @@
 package behaviour
 
 import (
+	"encoding/binary"
 	"testing"
 	"time"
+
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
 )
 
-// plugin is the filter as a proxy sees it.
-type plugin interface {
-	// open begins a stream on a route whose requests go to the cluster.
-	open(route, cluster string) stream
-	// counts are the counters by "POLICY OUTCOME".
-	counts() map[string]uint64
-}
-
-// proxy is a plugin that brings a real proxy, so that nothing around it need be played.
-type proxy interface {
+// realProxy is a filter in a real proxy, so that nothing around it need be played.
+type realProxy interface {
 	exchange(w *world, route, cluster string, h [][2]string) (result, error)
 }
-
-// stream is one request and its response; header lists go in and come out.
-type stream interface {
-	request(h [][2]string) ([][2]string, error)
-	response(h [][2]string, details string, headersOnly bool) ([][2]string, error)
-	// logged is the outcome's code for access logs, "" when there is none.
-	logged() string
-	// states is the filter state that the plugin has set, by name, but for that code.
-	states() map[string]string
-	// attempted says how often the proxy tried to send the request.
-	attempted(times int)
-	close()
-}
-
-// backendStream is one that can be told the tag of the backend whose host answers, before the response.
-type backendStream interface{ setBackend(tag string) }
 
 // builds are the builds of the engine. Of the native module there are four: the one that ships for this machine, one that
 // fills memory with rubbish as soon as it should not be used any more, one that sanitizers watch, and the one that ships
@@ -73,7 +52,15 @@ func each(t *testing.T, config string, test func(t *testing.T, w *world)) {
 }
 
 // start loads a configuration; clock and env are what the plugin sees. The error has the plugin's log.
-type start func(t *testing.T, config string, env map[string]string, clock func() time.Time) (plugin, error)
+type start func(t *testing.T, config string, env map[string]string, clock func() time.Time) (wasmtest.Filter, error)
+
+// attempts is how often a proxy has sent a request, 0 where it does not say.
+func attempts(properties map[string]string) int {
+	if text := properties[wasmtest.AttemptsProperty]; text != "" {
+		return int(binary.LittleEndian.Uint64([]byte(text)))
+	}
+	return 0
+}
 
 func first(lines [][2]string, name string) (string, bool) {
 	for _, kv := range lines {

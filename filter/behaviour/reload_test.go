@@ -136,6 +136,26 @@ func TestReloadsUnderLoad(t *testing.T) {
 	t.Logf("%d requests", c.follow.Load())
 }
 
+// TestWarningsGoOn: what was counted as a warning is still there when a new configuration has taken the place of the one before.
+func TestWarningsGoOn(t *testing.T) {
+	const name = "dynamicmodulescustom.limpet_warnings.policy.p.cause.insecure-cookie"
+	w := newWorld(t, config(), startEnvoy)
+	e := w.Filter.(*envoyPlugin).envoy
+	w.get("x-forwarded-proto: http")
+	counted := e.stats(name)[name]
+	want(t, "a warning is counted", counted > 0, true)
+	w.restart(config(`"idleTimeout":"1h"`), startEnvoy, ringA)
+	const draining = "listener_manager.total_filter_chains_draining"
+	e.until(t, "the end of the configuration before", func() bool {
+		n, told := e.stats(draining)[draining]
+		return told && n == 0
+	})
+	want(t, "counted in all", e.stats(name)[name], counted)
+	clear(w.cookies)
+	w.get("x-forwarded-proto: http")
+	want(t, "counted with one more", e.stats(name)[name], counted+1)
+}
+
 // TestBetweenWasmAndNative changes from one build of the filter to the other and back, under load: sessions go on.
 func TestBetweenWasmAndNative(t *testing.T) {
 	wasmtest.Require(t)

@@ -53,9 +53,9 @@ func TestStory(t *testing.T) {
 // TestStoryOfRefusal: a host that takes no connection was tried, which is told apart from one that is gone.
 func TestStoryOfRefusal(t *testing.T) {
 	each(t, with(config(), `"accessLogFields":true`), func(t *testing.T, w *world) {
-		w.answer = answers("connection: close") // or Envoy would have no need of another
+		w.Answer = answers("connection: close") // or Envoy would have no need of another
 		home := w.get().host
-		w.answer, w.refuses = nil, home
+		w.Answer, w.Refuses = nil, home
 		r := w.get()
 		if r.host == home || r.host == "" {
 			t.Errorf("%q answered", r.host)
@@ -73,8 +73,8 @@ func TestStoryOfFailures(t *testing.T) {
 			"via_upstream": "host-declined", "no_healthy_upstream": "host-gone", "response_timeout": "host-timeout", "upstream_per_try_timeout": "host-timeout",
 			"upstream_reset_before_response_started{connection_termination}": "host-refused",
 		} {
-			w.details = details
-			w.answer = func([][2]string) [][2]string { return [][2]string{{":status", "503"}} }
+			w.Details = details
+			w.Answer = func(string, [][2]string) [][2]string { return [][2]string{{":status", "503"}} }
 			r := w.get("cookie: sid=" + tok)
 			want(t, details+": outcome", r.state["limpet_outcome"], "failed")
 			want(t, details+": reason", r.state["limpet_reason"], reason)
@@ -129,8 +129,8 @@ func ticket(t *testing.T, s *token.Scope, now, ends time.Time) string {
 // TestTicket: who has one is told what became of the session, no cache keeps it, and no backend sees the ticket.
 func TestTicket(t *testing.T) {
 	each(t, with(config(), `"debugTickets":true`), func(t *testing.T, w *world) {
-		good := ticket(t, scopeOf(t, "a", secretA, "p"), w.now, w.now.Add(10*time.Minute))
-		w.answer = setting("cache-control: private, stale-if-error=60")
+		good := ticket(t, scopeOf(t, "a", secretA, "p"), w.Now, w.Now.Add(10*time.Minute))
+		w.Answer = setting("cache-control: private, stale-if-error=60")
 		r := w.get("limpet-ticket: " + good)
 		want(t, "answer", r.header("limpet-session"), "outcome=new; policy=p")
 		want(t, "cache-control", r.header("cache-control"), "no-store")
@@ -153,16 +153,16 @@ func TestTicket(t *testing.T) {
 func TestHostileTickets(t *testing.T) {
 	each(t, with(config(), `"debugTickets":true`), func(t *testing.T, w *world) {
 		own := scopeOf(t, "a", secretA, "p")
-		good := ticket(t, own, w.now, w.now.Add(10*time.Minute))
+		good := ticket(t, own, w.Now, w.Now.Add(10*time.Minute))
 		w.get()
 		for name, text := range map[string]string{
 			"forged":                good[:30] + flip(good[30]) + good[31:],
 			"signature":             good[:59] + flip(good[59]),
-			"expired":               ticket(t, own, w.now.Add(-10*time.Minute), w.now),
-			"from the future":       ticket(t, own, w.now.Add(2*time.Hour), w.now.Add(2*time.Hour+10*time.Minute)),
-			"of another scope":      ticket(t, scopeOf(t, "a", secretA, "q"), w.now, w.now.Add(10*time.Minute)),
-			"of another key":        ticket(t, scopeOf(t, "b", secretA, "p"), w.now, w.now.Add(10*time.Minute)),
-			"of another's same key": ticket(t, scopeOf(t, "a", secretB, "p"), w.now, w.now.Add(10*time.Minute)),
+			"expired":               ticket(t, own, w.Now.Add(-10*time.Minute), w.Now),
+			"from the future":       ticket(t, own, w.Now.Add(2*time.Hour), w.Now.Add(2*time.Hour+10*time.Minute)),
+			"of another scope":      ticket(t, scopeOf(t, "a", secretA, "q"), w.Now, w.Now.Add(10*time.Minute)),
+			"of another key":        ticket(t, scopeOf(t, "b", secretA, "p"), w.Now, w.Now.Add(10*time.Minute)),
+			"of another's same key": ticket(t, scopeOf(t, "a", secretB, "p"), w.Now, w.Now.Add(10*time.Minute)),
 			"a token":               w.cookies["sid"],
 			"cut":                   good[:56],
 			"padded":                good + "=",
@@ -178,7 +178,7 @@ func TestHostileTickets(t *testing.T) {
 		want(t, "the good one", w.get("limpet-ticket: "+good).header("limpet-session"), "outcome=pinned; policy=p; age=0")
 	})
 	each(t, config(), func(t *testing.T, w *world) {
-		good := ticket(t, scopeOf(t, "a", secretA, "p"), w.now, w.now.Add(10*time.Minute))
+		good := ticket(t, scopeOf(t, "a", secretA, "p"), w.Now, w.Now.Add(10*time.Minute))
 		want(t, "answer where it is switched off", w.get("limpet-ticket: "+good).header("limpet-session"), "")
 	})
 }

@@ -1,26 +1,17 @@
 package behaviour
 
 import (
-	"errors"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// errRefused is what comes of a request whose route has a broken policy.
-var errRefused = errors.New("the plugin answered 503 for a broken policy")
-
-// carrier is a plugin that can be shown what a route's metadata has.
-type carrier interface {
-	plugin
-	// openWith is open on a route whose metadata has a text of policies, empty for none.
-	openWith(route, cluster, policies string) stream
-}
-
 // travelling is a build where the policies of the configuration come with their routes.
 func travelling(inner start) start {
-	return func(t *testing.T, config string, env map[string]string, clock func() time.Time) (plugin, error) {
+	return func(t *testing.T, config string, env map[string]string, clock func() time.Time) (wasmtest.Filter, error) {
 		t.Helper()
 		whole, errs := policyconfig.Parse(config)
 		if len(errs) > 0 {
@@ -36,37 +27,38 @@ func travelling(inner start) start {
 		if err != nil {
 			return nil, err
 		}
-		w.carrier = p.(carrier)
+		w.Filter = p
 		return w, nil
 	}
 }
 
 type travellingPlugin struct {
-	carrier
+	wasmtest.Filter
 	t         *testing.T
 	pinHeader string
 	policies  []policyconfig.Policy
 }
 
-func (p *travellingPlugin) open(route, cluster string) stream {
+func (p *travellingPlugin) Open(properties map[string]string) wasmtest.Exchange {
 	p.t.Helper()
+	route := properties[wasmtest.RouteProperty]
 	for _, policy := range p.policies {
-		for _, held := range policy.Routes {
-			if held == route {
-				return p.openPoliced(route, cluster)
-			}
+		if slices.Contains(policy.Routes, route) {
+			name, text, err := policyconfig.WriteRoute(route, p.policies, p.pinHeader)
+			check(p.t, err)
+			return carried(p.Filter, name, properties[wasmtest.ClusterProperty], text)
 		}
 	}
-	return p.carrier.open(route, cluster)
+	return p.Filter.Open(properties)
 }
 
-func (p *travellingPlugin) openPoliced(route, cluster string) stream {
-	p.t.Helper()
-	name, text, err := policyconfig.WriteRoute(route, p.policies, p.pinHeader)
-	if err != nil {
-		p.t.Fatal(err)
+// carried begins a request on a route whose metadata has a text of policies, empty for none.
+func carried(f wasmtest.Filter, route, cluster, policies string) wasmtest.Exchange {
+	properties := map[string]string{wasmtest.RouteProperty: route, wasmtest.ClusterProperty: cluster}
+	if policies != "" {
+		properties[wasmtest.PoliciesProperty] = policies
 	}
-	return p.openWith(name, cluster, text)
+	return f.Open(properties)
 }
 
 // change gives the world's plugin other policies on its routes, as a new route table does.
@@ -76,14 +68,14 @@ func (w *world) change(config string) {
 	if len(errs) > 0 {
 		w.t.Fatal(errs)
 	}
-	w.plugin.(*travellingPlugin).policies = whole.Policies
+	w.Filter.(*travellingPlugin).policies = whole.Policies
 }
 
 // eachTravelling runs the test on every build to which policies come with routes.
 func eachTravelling(t *testing.T, config string, test func(t *testing.T, w *world)) {
 	t.Helper()
 	each(t, config, func(t *testing.T, w *world) {
-		if _, is := w.plugin.(*travellingPlugin); is {
+		if _, is := w.Filter.(*travellingPlugin); is {
 			test(t, w)
 		}
 	})
@@ -112,15 +104,17 @@ func TestPolicyChangesWithItsRoute(t *testing.T) {
 func TestBrokenPolicyFailsItsRouteAlone(t *testing.T) {
 	const name = "r#0123456789abcdef"
 	eachTravelling(t, config(), func(t *testing.T, w *world) {
-		p := w.plugin.(*travellingPlugin)
+		p := w.Filter.(*travellingPlugin)
 		for i, text := range []string{"", "{", `[{"sessionName":"s","routes":["r"]}]`, `[{"sessionName":"x-limpet-pin","type":"Header"}]`} {
 			broken := name[:len(name)-1] + string(rune('0'+i))
 			for range 2 {
-				s := p.openWith(broken, "c", text)
-				if _, err := s.request([][2]string{{":method", "GET"}, {":path", "/"}}); !errors.Is(err, errRefused) {
-					t.Errorf("%q: %v", text, err)
+				s := carried(p.Filter, broken, "c", text)
+				_, local, err := s.RequestHeaders([][2]string{{":method", "GET"}, {":path", "/"}}, true)
+				w.check(err)
+				if local == nil || local.Status != 503 || local.Details != policyconfig.RefusedDetails {
+					t.Errorf("%q: %+v", text, local)
 				}
-				s.close()
+				s.Close()
 			}
 		}
 		want(t, "the host of a sound route", w.get().host, w.hosts[0])

@@ -49,24 +49,24 @@ func TestTokenVectors(t *testing.T) {
 		cfg := strings.Replace(config(fields...), `"policies"`, fmt.Sprintf(`"accessLog":true,"clockSkew":"%ds","policies"`, v.Rules.Skew), 1)
 		t.Run(v.Name, func(t *testing.T) {
 			eachBuild(t, func(t *testing.T, start start) {
-				w := &world{t: t, now: time.Unix(v.Now, 0), cookies: map[string]string{}, hosts: []string{"192.0.2.1:1"}}
+				w := emptyWorld(t, time.Unix(v.Now, 0), "192.0.2.1:1")
 				if v.Session.Host != "" {
 					w.hosts = append(w.hosts, v.Session.Host)
 				}
 				w.restart(cfg, start, string(all.Rings[v.Ring]))
-				if _, real := w.plugin.(proxy); real && strings.ContainsFunc(v.Token, unicode.IsControl) {
+				if _, real := w.Filter.(realProxy); real && strings.ContainsFunc(v.Token, unicode.IsControl) {
 					return // HTTP carries no such value
 				}
 				w.get("x-sid: " + v.Token)
 				outcome := v.Verdict
-				if counts := w.plugin.counts(); outcome == "valid" && counts["p renewed"] == 1 {
+				if counts := w.counts(); outcome == "valid" && counts["p renewed"] == 1 {
 					outcome = "renewed" // its rest is short, or a newer key signs
 				} else if outcome == "valid" {
 					outcome = "pinned"
 				}
 				w.counted("p "+outcome, 1)
 				if v.Session.Host != "" {
-					want(t, "requests that were balanced", w.turn, 0)
+					want(t, "requests that were balanced", w.Turn, 0)
 				}
 			})
 		})

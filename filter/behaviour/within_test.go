@@ -19,11 +19,11 @@ func tagOf(backend string) string { return fmt.Sprintf("%08x", token.BackendTag(
 func eachSplit(t *testing.T, config string, test func(t *testing.T, w *world)) {
 	t.Helper()
 	each(t, config, func(t *testing.T, w *world) {
-		if _, real := w.plugin.(proxy); real {
+		if _, real := w.Filter.(realProxy); real {
 			t.Skip("package e2e has a split on a real Envoy")
 		}
 		w.hosts = []string{"10.0.0.1:8080", "10.0.1.1:8080", "10.0.0.2:8080", "10.0.1.2:8080"}
-		w.backends = map[string]string{
+		w.Backends = map[string]string{
 			"10.0.0.1:8080": tagOf("blue"), "10.0.0.2:8080": tagOf("blue"),
 			"10.0.1.1:8080": tagOf("green"), "10.0.1.2:8080": tagOf("green"),
 		}
@@ -44,7 +44,7 @@ func TestLostHostRebalancesWithin(t *testing.T) {
 		w.counted("p moved", 1)
 		w.hosts = without1(w.hosts, "10.0.0.2:8080")
 		moved := w.get().host
-		want(t, "backend after both losses", w.backends[moved], tagOf("green"))
+		want(t, "backend after both losses", w.Backends[moved], tagOf("green"))
 		want(t, "backend in the token", w.openParts().Backend, token.BackendTag("green"))
 		w.counted("p moved", 2)
 	})
@@ -55,23 +55,23 @@ func TestLostHostRebalancesWithin(t *testing.T) {
 func TestSessionGetsItsBackend(t *testing.T) {
 	eachBuild(t, func(t *testing.T, start start) {
 		w := newWorld(t, config(), start)
-		if _, real := w.plugin.(proxy); real {
+		if _, real := w.Filter.(realProxy); real {
 			t.Skip("package e2e has a split on a real Envoy")
 		}
 		home := w.get().host
 		want(t, "backend", w.openParts().Backend, 0)
 		w.restart(within(), start, ringA)
 		want(t, "tokens where hosts have no backend", len(w.get().setCookies()), 0)
-		w.backends = map[string]string{home: tagOf("blue")}
+		w.Backends = map[string]string{home: tagOf("blue")}
 		r := w.get()
 		want(t, "host", r.host, home)
 		want(t, "tokens", len(r.setCookies()), 1)
 		want(t, "backend in it", w.openParts().Backend, token.BackendTag("blue"))
 		want(t, "tokens afterwards", len(w.get().setCookies()), 0)
 		for _, tag := range []string{"0123456", "0123456G", "0123456A", "012345678"} {
-			w.cookies, w.backends = map[string]string{}, map[string]string{}
+			w.cookies, w.Backends = map[string]string{}, map[string]string{}
 			for _, host := range w.hosts {
-				w.backends[host] = tag
+				w.Backends[host] = tag
 			}
 			w.get()
 			want(t, "backend by the metadata "+tag, w.openParts().Backend, 0)
@@ -89,9 +89,9 @@ func TestOnlyPinnedSessionsNameABackend(t *testing.T) {
 		eachSplit(t, tt.config, func(t *testing.T, w *world) {
 			var named bool
 			note := func() {
-				s := w.plugin.open("r", "c")
-				defer s.close()
-				sent, err := s.request([][2]string{{":method", "GET"}, {"cookie", w.cookieLine()}})
+				s := w.open("r", "c")
+				defer s.Close()
+				sent, _, err := s.RequestHeaders([][2]string{{":method", "GET"}, {"cookie", w.cookieLine()}}, true)
 				w.check(err)
 				_, named = first(sent, backendHeader)
 			}
@@ -113,12 +113,12 @@ func TestOnlyPinnedSessionsNameABackend(t *testing.T) {
 func TestReusedHostStaysWithin(t *testing.T) {
 	eachBuild(t, func(t *testing.T, start start) {
 		w := newWorld(t, within(), start)
-		if _, real := w.plugin.(proxy); real {
+		if _, real := w.Filter.(realProxy); real {
 			t.Skip("package e2e has a split on a real Envoy")
 		}
 		const home, neighbour, other = "10.0.0.1:8080", "10.0.0.2:8080", "10.0.1.1:8080"
 		w.hosts = []string{home, other, neighbour}
-		w.backends = map[string]string{home: tagOf("blue"), neighbour: tagOf("blue"), other: tagOf("green")}
+		w.Backends = map[string]string{home: tagOf("blue"), neighbour: tagOf("blue"), other: tagOf("green")}
 		want(t, "host", w.get().host, home)
 		old := w.cookies["sid"]
 		list := `"owners":["` + ownedByPod(home, "new").String() + `"]`
@@ -126,20 +126,20 @@ func TestReusedHostStaysWithin(t *testing.T) {
 		for range 4 { // wherever the balancer's turn is
 			w.cookies["sid"] = old
 			r := w.get()
-			want(t, "backend after the pod has gone", w.backends[r.host], tagOf("blue"))
+			want(t, "backend after the pod has gone", w.Backends[r.host], tagOf("blue"))
 			want(t, "tokens", len(r.setCookies()), 1)
 			want(t, "backend in the new one", w.openParts().Backend, token.BackendTag("blue"))
 		}
 		w.counted("p host-reused", 4)
 
 		w.cookies["sid"] = old
-		w.details, w.answer = "upstream_reset_before_response_started{connection_failure}", func([][2]string) [][2]string {
+		w.Details, w.Answer = "upstream_reset_before_response_started{connection_failure}", func(string, [][2]string) [][2]string {
 			return [][2]string{{":status", "503"}}
 		}
 		w.get()
 		_, kept := w.cookies["sid"]
 		want(t, "the void token is kept when no host answers", kept, false)
-		w.details, w.answer = "", nil
+		w.Details, w.Answer = "", nil
 
 		w.cookies["sid"] = old
 		w.hosts = []string{other}

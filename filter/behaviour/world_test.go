@@ -1,14 +1,13 @@
 package behaviour
 
 import (
-	"cmp"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/limpet-proxy/limpet/filter/wasmtest"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -23,51 +22,41 @@ const pinHeader = "x-limpet-pin"
 
 var backendHeader = policyconfig.BackendHeader(pinHeader)
 
-// world is a client, a proxy with the plugin, and backends. It does what Envoy's stateful_session filter does
-// between the plugin and the hosts.
+// world is a client and a proxy with the filter: a played one, but for a filter that brings a real one. No fence stands in front, so that
+// the filter has to keep the pin header from clients by itself.
 type world struct {
-	t      *testing.T
-	plugin plugin
-	now    time.Time
-	// hosts that serve; requests without a pin take them in turn.
+	t *testing.T
+	*wasmtest.Proxy
+	// hosts serve the requests of all routes.
 	hosts []string
-	turn  int
-	// backends are the tags in hosts' metadata. A request that names one takes its hosts in turn, if any serves.
-	backends map[string]string
-	// strict is stateful_session's strict mode: a pinned host that does not serve is not replaced.
-	strict bool
-	// strictStatus is what Envoy answers then; empty is 503.
-	strictStatus string
-	// answer makes a backend's response; nil answers 200.
-	answer func(req [][2]string) [][2]string
-	// details overrides response.code_details, as if the proxy itself had answered.
-	details string
 	// unpoliced says that no policy holds, so that only Envoy's own fence would remove the pin header.
 	unpoliced bool
-	// refuses is a host with an IPv4 address that takes no connections: the proxy tries another.
-	refuses string
 	// cookies is the client's jar: names to values.
 	cookies map[string]string
 }
 
 func newWorld(t *testing.T, config string, start start) *world {
 	t.Helper()
-	w := &world{
-		t: t, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), cookies: map[string]string{},
-		hosts: []string{"10.0.0.1:8080", "10.0.0.2:8080", "[2001:db8::3]:8080"},
-	}
+	w := emptyWorld(t, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), "10.0.0.1:8080", "10.0.0.2:8080", "[2001:db8::3]:8080")
 	w.restart(config, start, ringA)
 	return w
+}
+
+// emptyWorld has no filter yet.
+func emptyWorld(t *testing.T, now time.Time, hosts ...string) *world {
+	t.Helper()
+	p := &wasmtest.Proxy{Now: now, PinHeader: pinHeader, Unfenced: true}
+	return &world{t: t, Proxy: p, hosts: hosts, cookies: map[string]string{}}
 }
 
 // restart loads a configuration as a new proxy would, with the ring in its environment.
 func (w *world) restart(config string, start start, ring string) {
 	w.t.Helper()
-	p, err := start(w.t, config, map[string]string{"LIMPET_KEYS": ring}, func() time.Time { return w.now })
+	filter, err := start(w.t, config, map[string]string{"LIMPET_KEYS": ring}, func() time.Time { return w.Now })
 	if err != nil {
 		w.t.Fatalf("the plugin refused its configuration:\n%v", err)
 	}
-	w.plugin = p
+	w.Filter = filter
 }
 
 // result is what came of one request.
@@ -105,13 +94,7 @@ func (w *world) send(route, cluster string, extra ...string) result {
 	if _, own := first(h, "cookie"); !own && len(w.cookies) > 0 {
 		h = append(h, [2]string{"cookie", w.cookieLine()})
 	}
-	var r result
-	var err error
-	if p, ok := w.plugin.(proxy); ok {
-		r, err = p.exchange(w, route, cluster, h)
-	} else {
-		r, err = w.exchange(w.plugin.open(route, cluster), h)
-	}
+	r, err := w.exchange(route, cluster, h)
 	w.check(err)
 	if v, ok := first(r.headers, pinHeader); ok && !w.unpoliced {
 		w.t.Errorf("limpet left the pin header on the response: %q", v)
@@ -120,21 +103,16 @@ func (w *world) send(route, cluster string, extra ...string) result {
 	return r
 }
 
-// exchange plays everything around the plugin.
-func (w *world) exchange(s stream, h [][2]string) (result, error) {
-	defer s.close()
-	sent, err := s.request(h)
-	if err != nil {
-		return result{}, err
+// exchange sends a request to the real proxy, or to the played one.
+func (w *world) exchange(route, cluster string, h [][2]string) (result, error) {
+	if p, is := w.Filter.(realProxy); is {
+		return p.exchange(w, route, cluster, h)
 	}
-	r, reply, details := w.upstream(sent)
-	if told, ok := s.(backendStream); ok {
-		told.setBackend(w.backends[r.host])
-	}
-	s.attempted(w.attempts(sent))
-	r.headers, err = s.response(reply, details, false)
-	r.log, r.state = s.logged(), s.states()
-	return r, err
+	w.Hosts, w.Cluster = map[string][]string{route: w.hosts}, map[string]string{route: cluster}
+	r, err := w.Send(route, h)
+	code := r.State[policyconfig.OutcomeFilterState]
+	delete(r.State, policyconfig.OutcomeFilterState)
+	return result{host: r.Host, received: r.Received, headers: r.Headers, log: code, state: r.State}, err
 }
 
 func (w *world) check(err error) {
@@ -142,63 +120,6 @@ func (w *world) check(err error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-// upstream plays stateful_session, the load balancer and the backend.
-func (w *world) upstream(req [][2]string) (result, [][2]string, string) {
-	pin, pinned := first(req, pinHeader)
-	r := result{received: without(without(req, pinHeader), backendHeader), host: w.pinned(req)}
-	if !slices.Contains(w.hosts, r.host) || r.host == w.refuses {
-		if pinned && w.strict {
-			r.host = ""
-			return r, [][2]string{{":status", cmp.Or(w.strictStatus, "503")}}, "no_healthy_upstream"
-		}
-		hosts := w.subset(req)
-		r.host = hosts[w.turn%len(hosts)]
-		w.turn++
-	}
-	reply := [][2]string{{":status", "200"}}
-	if w.answer != nil {
-		reply = slices.Clone(w.answer(r.received))
-	}
-	if chosen := base64.StdEncoding.EncodeToString([]byte(r.host)); chosen != pin {
-		reply = append(reply, [2]string{pinHeader, chosen})
-	}
-	if w.details != "" {
-		r.host = ""
-		return r, reply, w.details
-	}
-	return r, reply, "via_upstream"
-}
-
-// pinned is the host that the plugin wants, "" for none.
-func (w *world) pinned(req [][2]string) string {
-	pin, _ := first(req, pinHeader)
-	text, err := base64.StdEncoding.DecodeString(pin)
-	w.check(err)
-	return string(text)
-}
-
-// attempts is how often the request is sent.
-func (w *world) attempts(req [][2]string) int {
-	if w.refuses != "" && w.pinned(req) == w.refuses {
-		return 2
-	}
-	return 1
-}
-
-// subset gives the hosts among which the load balancer chooses.
-func (w *world) subset(req [][2]string) (hosts []string) {
-	backend, named := first(req, backendHeader)
-	for _, host := range w.hosts {
-		if named && w.backends[host] == backend {
-			hosts = append(hosts, host)
-		}
-	}
-	if len(hosts) == 0 {
-		return w.hosts
-	}
-	return hosts
 }
 
 func (w *world) cookieLine() string {
@@ -224,7 +145,7 @@ func (w *world) store(lines []string) {
 	}
 }
 
-func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
+func (w *world) pass(d time.Duration) { w.Now = w.Now.Add(d) }
 
 // want compares one value.
 func want[T comparable](t *testing.T, what string, got, want T) {
@@ -234,10 +155,13 @@ func want[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
+// counts are the counters of sessions by "POLICY OUTCOME".
+func (w *world) counts() map[string]uint64 { return sessions(w.Filter.Counters()) }
+
 // counted checks a counter and forgets nothing: counters only grow.
 func (w *world) counted(policyOutcome string, n uint64) {
 	w.t.Helper()
-	want(w.t, "counter "+policyOutcome, w.plugin.counts()[policyOutcome], n)
+	want(w.t, "counter "+policyOutcome, w.counts()[policyOutcome], n)
 }
 
 // config makes a plugin configuration with one policy "p" for route "r"; fields are further JSON members of it.

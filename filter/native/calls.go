@@ -53,10 +53,10 @@ func hostCounter(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metri
 //export limpet_labelled
 func hostLabelled(config unsafe.Pointer, name unsafe.Pointer, size uintptr, label unsafe.Pointer, labelSize uintptr) metric
 
-// hostKeep has the labelled counters of before go on.
+// hostKeep has the labelled counters of a family go on that were there before.
 //
 //export counters_keep
-func hostKeep(config unsafe.Pointer, id metric)
+func hostKeep(f family, config unsafe.Pointer, id metric)
 
 //export limpet_gauge
 func hostGauge(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metric
@@ -68,7 +68,7 @@ func hostCount(s *stream, id metric)
 func hostCountLabelled(s *stream, id metric, policy unsafe.Pointer, size uintptr, outcome unsafe.Pointer, outcomeSize uintptr, by uint64)
 
 //export limpet_remember
-func hostRemember(policy unsafe.Pointer, size uintptr, outcome unsafe.Pointer, outcomeSize uintptr)
+func hostRemember(f family, policy unsafe.Pointer, size uintptr, value unsafe.Pointer, valueSize uintptr)
 
 //export limpet_set_gauge
 func hostSetGauge(s *stream, id metric, value uint64)

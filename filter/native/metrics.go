@@ -30,11 +30,20 @@ type metrics struct {
 
 type counters [session.Outcomes]metric
 
+// family is which labelled counters: each is remembered, so that a new configuration goes on with it.
+type family uint32
+
+const (
+	ofSessions family = iota
+	ofWarnings
+)
+
 func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics {
 	m := metrics{policies: make([]counters, len(policies))}
 	m.labelled = labelled(envoy, policyconfig.Sessions, policyconfig.OutcomeLabel)
-	hostKeep(envoy, m.labelled)
+	hostKeep(ofSessions, envoy, m.labelled)
 	m.warnings = labelled(envoy, policyconfig.Warnings, policyconfig.CauseLabel)
+	hostKeep(ofWarnings, envoy, m.warnings)
 	m.refused = unlabelled(envoy, policyconfig.RefusedCounter)
 	m.passed = unlabelled(envoy, policyconfig.PassedCounter)
 	m.memory = hostGauge(envoy, data(policyconfig.MemoryGauge), size(policyconfig.MemoryGauge))
@@ -73,8 +82,16 @@ func (x *exchange) countUnlabelled(id metric) {
 func (x *exchange) CountWarning(p *session.Policy, w session.Warning) {
 	if id := x.worker.metrics.warnings; id != noMetric {
 		policy, cause := p.Name, w.String()
+		if bit := uint32(1) << (int(session.Outcomes) + int(w)); p.Noted&bit == 0 {
+			p.Noted |= bit
+			remember(ofWarnings, policy, cause)
+		}
 		hostCountLabelled(&x.stream, id, data(policy), size(policy), data(cause), size(cause), 1)
 	}
+}
+
+func remember(f family, policy, value string) {
+	hostRemember(f, data(policy), size(policy), data(value), size(value))
 }
 
 func (x *exchange) count(o session.Outcome) {
@@ -85,8 +102,7 @@ func (x *exchange) count(o session.Outcome) {
 	}
 	if noted := &x.policy.Noted; *noted&(1<<o) == 0 {
 		*noted |= 1 << o
-		policy, outcome := x.policy.Name, o.String()
-		hostRemember(data(policy), size(policy), data(outcome), size(outcome))
+		remember(ofSessions, x.policy.Name, o.String())
 	}
 	t := &x.worker.tallies
 	if !t.add(x.policy, o) {

@@ -56,6 +56,36 @@ func TestProxy(t *testing.T) {
 	}
 }
 
+// TestProxyOddities goes through what befalls a session beside: a host that refuses, an answer of Envoy's own, a backend that is left, no fence.
+func TestProxyOddities(t *testing.T) {
+	p := proxied(t, strings.Replace(config, `"sessionName"`, `"onHostLost":"RebalanceWithin","sessionName"`, 1))
+	const neighbour, other = "10.0.0.3:8080", "10.0.0.2:8080"
+	p.Hosts["r"] = []string{hostText, other, neighbour}
+	p.Backends = map[string]string{hostText: "00000001", neighbour: "00000001", other: "00000002"}
+	cookie := "cookie: " + get(t, p, "r").Cookie()
+
+	p.Refuses = hostText
+	if r := get(t, p, "r", cookie); r.Pinned != hostText || r.Host != neighbour || r.Outcome != "moved" || r.State["limpet"] != "mov" {
+		t.Errorf("a host refuses: %+v", r)
+	}
+	p.Refuses, p.Details, p.Answer = "", "response_timeout", func(string, [][2]string) [][2]string { return [][2]string{{":status", "504"}} }
+	if r := get(t, p, "r", cookie); r.Host != "" || r.Status != "504" || r.Details != "response_timeout" {
+		t.Errorf("Envoy answers itself: %+v", r)
+	}
+	p.Details, p.Answer, p.Strict, p.StrictStatus, p.Hosts["r"] = "", nil, true, "421", []string{other}
+	if r := get(t, p, "r", cookie); r.Status != "421" || r.Details != "no_healthy_upstream" {
+		t.Errorf("strict: %+v", r)
+	}
+	p.Hosts["s"] = []string{other}
+	if r := get(t, p, "s"); r.Header(pinName) != "" {
+		t.Errorf("the fence lets a pin out: %+v", r)
+	}
+	p.Unfenced = true
+	if r := get(t, p, "s"); r.Header(pinName) == "" {
+		t.Errorf("a route without a policy and without a fence hides its pin: %+v", r)
+	}
+}
+
 // TestProxyAnswers: the hosts' answers are the test's, and pinHeader is that of the configuration.
 func TestProxyAnswers(t *testing.T) {
 	p := proxied(t, strings.Replace(config, `"policies"`, `"pinHeader":"x-pin","policies"`, 1))

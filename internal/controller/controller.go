@@ -96,6 +96,7 @@ type Controller struct {
 	Notify func()
 
 	loop      loop
+	keeping   keeping
 	done      atomic.Int64 // compilations and checks
 	compiling atomic.Int32 // compilations under way
 	rejected  atomic.Bool  // the last check knew of something that an Envoy did not take

@@ -90,9 +90,12 @@ type failingStore struct{ fails bool }
 
 func (s *failingStore) Read() (map[string]json.RawMessage, error) { return nil, nil }
 func (s *failingStore) Whole() bool                               { return true }
-func (s *failingStore) Write(map[string]json.RawMessage, bool) error {
+func (s *failingStore) Write(_ map[string]json.RawMessage, kept func()) error {
 	if s.fails {
 		return errors.New("no room")
+	}
+	if kept != nil {
+		kept()
 	}
 	return nil
 }

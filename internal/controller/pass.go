@@ -104,7 +104,12 @@ func (c *Controller) update(p *pass) error {
 	}
 	r := &c.remembered
 	r.news = r.news || r.input == nil || hasNews(r.input.Sources, p.input.Sources)
-	moved, err := c.Memory.Owners.See(p.update.Pods, p.now)
+	kept, none := c.keeping.begin(c.Server)
+	moved, err := c.Memory.Owners.See(p.update.Pods, p.now, kept)
+	if len(moved) == 0 || err != nil {
+		none()
+	}
+	c.keeping.withhold(c.Server)
 	r.unserved = r.unserved || len(moved) > 0
 	if err = errors.Join(err, c.Memory.Selected.See(p.update.Selection)); err != nil || len(moved) == 0 {
 		return err
@@ -147,7 +152,7 @@ const (
 func (c *Controller) settle() error {
 	isBehind := func(s xds.ClientStatus) bool { return !c.Server.HasLatestRoutes(s) }
 	r := &c.remembered
-	if r.unsettled.IsZero() || r.unserved || slices.ContainsFunc(c.Server.Clients(), isBehind) {
+	if r.unsettled.IsZero() || r.unserved || !c.keeping.isDone() || slices.ContainsFunc(c.Server.Clients(), isBehind) {
 		return nil
 	}
 	_, err := c.Memory.Owners.Confirm()

@@ -36,12 +36,11 @@ endpoints: [{addresses: [10.0.1.1], targetRef: {kind: Pod, name: s, uid: first}}
 func dial(t testing.TB, c *Controller) (connection *grpc.ClientConn, disconnect func()) {
 	t.Helper()
 	rpc := grpc.NewServer()
-	c.Server.Register(rpc)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = rpc.Serve(listener) }()
+	go func() { _ = c.Server.Serve(rpc, listener) }()
 	connection, err = grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
 	if err != nil {
@@ -76,14 +75,23 @@ func connectSilent(t *testing.T, c *Controller, gateway string) (disconnect func
 	return disconnect
 }
 
-// faultyStore forgets everything, and may say that it can't remember what is urgent.
-type faultyStore struct{ fails bool }
+// faultyStore forgets everything, and may say that it can't remember what is urgent, or will have done so later.
+type faultyStore struct {
+	fails bool
+	later chan func()
+}
 
 func (m *faultyStore) Read() (map[string]json.RawMessage, error) { return nil, nil }
 
-func (m *faultyStore) Write(_ map[string]json.RawMessage, urgent bool) error {
-	if m.fails && urgent {
+func (m *faultyStore) Write(_ map[string]json.RawMessage, kept func()) error {
+	switch {
+	case kept == nil:
+	case m.fails:
 		return errors.New("no room")
+	case m.later != nil:
+		m.later <- kept
+	default:
+		kept()
 	}
 	return nil
 }
@@ -187,5 +195,33 @@ func TestUnsettledAddressesOneByOne(t *testing.T) {
 				t.Errorf("%s: who knows of %s does not have it: %q", step.to, host, body)
 			}
 		}
+	}
+}
+
+// TestChangesDoNotWaitForMemory: while it is being written down whose addresses are, however long that takes, others' changes go on, and
+// what was seen later does not count as remembered.
+func TestChangesDoNotWaitForMemory(t *testing.T) {
+	c, keys := newController(t)
+	store := &faultyStore{later: make(chan func(), 10)}
+	c.Memory = memory.Load(func(*memory.Kind) memory.Store { return store }, func(string, error) {})
+	text := readGateways(t) + podDocuments
+	apply(t, c, keys, text)
+	for _, uid := range []string{"second", "third"} {
+		text = strings.Replace(text, "uid: "+map[string]string{"second": "first", "third": "second"}[uid], "uid: "+uid, 1)
+		apply(t, c, keys, text)
+		if all := c.Server.Latest("default/two").Resources(xds.Endpoint); len(all) != 1 || !slices.Equal(all[0].Moved, []string{"10.0.1.1:8080 " + uid}) {
+			t.Errorf("%s: %v are served", uid, all)
+		}
+	}
+	first, second := <-store.later, <-store.later
+	if first(); c.keeping.isDone() {
+		t.Error("what was seen later counts as remembered")
+	}
+	apply(t, c, keys, strings.Replace(text, "addresses: [10.0.1.1]", "addresses: [10.0.1.9]", 1))
+	if c.keeping.isDone() {
+		t.Error("a change without such addresses counts for those of before")
+	}
+	if second(); !c.keeping.isDone() {
+		t.Error("it never counts as remembered")
 	}
 }

@@ -36,10 +36,13 @@ type Memory struct {
 	ctx  context.Context // of this process
 	maps typedcorev1.ConfigMapInterface
 	wake chan struct{}
-	said string // the last failure that was told of
+	// urgent has a value while somebody waits for what is wanted to be written.
+	urgent chan struct{}
+	said   string // the last failure that was told of
 
 	lock    sync.Mutex // of what follows
 	wanted  map[string]json.RawMessage
+	waiting []func()
 	writing chan struct{}              // has a value while objects are read or written, and of stored
 	stored  map[string]json.RawMessage // as far as this process has read or written them
 }
@@ -71,7 +74,7 @@ func NewMemory(ctx context.Context, config *rest.Config, namespace, name string,
 
 func newMemory(ctx context.Context, in typedcorev1.ConfigMapInterface, name string, log *slog.Logger) *Memory {
 	return &Memory{
-		ctx: ctx, Name: name, Log: log, maps: in, wake: make(chan struct{}, 1), writing: make(chan struct{}, 1),
+		ctx: ctx, Name: name, Log: log, maps: in, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 		stored: map[string]json.RawMessage{}, // for whoever may not list, but write
 	}
 }
@@ -126,17 +129,20 @@ func readEntries(o *corev1.ConfigMap) (map[string]json.RawMessage, error) {
 	return entries, nil
 }
 
-// Write has entries remembered, soon; what is urgent as soon as the API server takes it. That it does not is told of, and holds up nothing.
-func (m *Memory) Write(entries map[string]json.RawMessage, urgent bool) error {
+// Write has entries remembered, soon. For who waits it is as soon as the API server takes them, many times at once: a change of thousands of
+// addresses writes each object, and those that come meanwhile are the next write. That it does not take them is told of, and holds up nothing
+// for long.
+func (m *Memory) Write(entries map[string]json.RawMessage, kept func()) error {
 	m.lock.Lock()
 	m.wanted = entries
+	if kept != nil {
+		kept = sync.OnceFunc(kept)
+		m.waiting = append(m.waiting, kept)
+		time.AfterFunc(urgentAfter, kept)
+	}
 	m.lock.Unlock()
-	if urgent {
-		ctx, stop := context.WithTimeout(context.Background(), urgentAfter)
-		defer stop()
-		if m.flush(ctx) {
-			return nil
-		}
+	if kept != nil {
+		wake(m.urgent)
 	}
 	wake(m.wake)
 	return nil
@@ -148,10 +154,17 @@ func (m *Memory) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			continue
+		case <-m.urgent:
+			m.flushUrgent(ctx)
+			continue
 		case <-m.wake:
 		}
 		select {
 		case <-ctx.Done():
+		case <-m.urgent:
+			m.flushUrgent(ctx)
+			wake(m.wake)
+			continue
 		case <-time.After(writeAfter + rand.N(writeAfter)): //nolint:gosec // replicas shall not write at once, which is no secret
 		}
 		if ctx.Err() == nil && !m.flush(ctx) {
@@ -161,6 +174,25 @@ func (m *Memory) Run(ctx context.Context) {
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), urgentAfter)
 	defer stop()
 	m.flush(last)
+}
+
+// flushUrgent writes what is wanted, and tells those who wait for that. Then it leaves the API server to others for as long as that took.
+func (m *Memory) flushUrgent(ctx context.Context) {
+	begun := time.Now()
+	m.lock.Lock()
+	waiting := m.waiting
+	m.waiting = nil
+	m.lock.Unlock()
+	within, stop := context.WithTimeout(ctx, urgentAfter)
+	defer stop()
+	m.flush(within)
+	for _, kept := range waiting {
+		kept()
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Since(begun)):
+	}
 }
 
 // flush writes the objects whose entries have changed; false if one could not be written, or ctx ends before another flush does.

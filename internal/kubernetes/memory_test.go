@@ -61,16 +61,20 @@ func TestMemoryOfSlowServer(t *testing.T) {
 		m := newMemory(t.Context(), slow, "owners", slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
 		go m.Run(ctx)
-		if err := m.Write(map[string]json.RawMessage{"a": json.RawMessage(`"1"`)}, false); err != nil {
+		if err := m.Write(map[string]json.RawMessage{"a": json.RawMessage(`"1"`)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * writeAfter)
 		begun := time.Now()
-		if err := m.Write(map[string]json.RawMessage{"a": json.RawMessage(`"1"`), "b": json.RawMessage(`"2"`)}, true); err != nil {
+		kept := make(chan struct{})
+		if err := m.Write(map[string]json.RawMessage{"a": json.RawMessage(`"1"`), "b": json.RawMessage(`"2"`)}, func() { close(kept) }); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(begun); took > urgentAfter {
+		if took := time.Since(begun); took > 0 {
 			t.Errorf("a change waits for %v", took)
+		}
+		if <-kept; time.Since(begun) > urgentAfter {
+			t.Errorf("who waits for it is told after %v", time.Since(begun))
 		}
 		slow.takes.Store(0)
 		time.Sleep(2 * time.Minute)

@@ -25,22 +25,31 @@ import (
 )
 
 // Tokens has an API server review tokens that were bound to an audience. Whoever shows others costs it little: what is no such token
-// at first sight is not sent to the API server, what has been judged is remembered for a while, and an address whose tokens are
-// refused may show few.
+// at first sight, or was not signed by the API server, is not sent there, and what has been judged is remembered for a while. Where it is not
+// known who signed it, an address may have few refused of an account, and others are reviewed meanwhile.
 type Tokens struct {
 	// Audience is what a token must be for.
 	Audience string
 
 	source *Source
 	review func(context.Context, *authenticationv1.TokenReview, metav1.CreateOptions) (*authenticationv1.TokenReview, error)
-	all    *rate.Limiter
+	keys   *tokenKeys
+	// signed and unsigned bound the reviews of tokens that the API server has signed, and of those of which that is not known.
+	signed, unsigned *rate.Limiter
 
-	lock   sync.Mutex
-	judged map[[sha256.Size]byte]judgement
-	by     map[netip.Addr]*peerLimit
+	lock     sync.Mutex
+	judged   map[[sha256.Size]byte]judgement
+	by       map[claim]*peerLimit
+	accounts map[string]*rate.Limiter
 }
 
-// peerLimit bounds what an address may have reviewed: as much at a time as it may have refused.
+// claim is an account of which a peer at an address says to be.
+type claim struct {
+	from    netip.Addr
+	account string
+}
+
+// peerLimit bounds what an address may have reviewed of an account: as much at a time as it may have refused.
 type peerLimit struct {
 	refusals *rate.Limiter
 	turns    chan struct{}
@@ -66,9 +75,20 @@ func (l *peerLimit) begin(ctx context.Context) bool {
 	return true
 }
 
+// end gives the turn back; nil has none.
 func (l *peerLimit) end() {
+	if l == nil {
+		return
+	}
 	l.underWay.Add(-1)
 	<-l.turns
+}
+
+// refuse counts a refusal.
+func (l *peerLimit) refuse() {
+	if l != nil {
+		l.refusals.Allow()
+	}
 }
 
 // judgement is what became of a token.
@@ -79,17 +99,20 @@ type judgement struct {
 }
 
 const (
-	maxToken = 16 << 10
+	maxToken = 8 << 10
 	// goodFor is how long a token that is good is not reviewed again, and badFor one that is not.
 	goodFor = time.Minute
 	badFor  = 10 * time.Second
-	// maxJudged is how many are remembered, and as many addresses.
+	// maxJudged is how many are remembered, and as many addresses with accounts.
 	maxJudged = 4096
 	// reviewFor is how long a review may take, with its turn.
 	reviewFor = 10 * time.Second
-	// reviews is how many are made a second, after as many at once as Envoys may come back together.
-	reviews, reviewsAtOnce = 100, 500
-	// refusals is how many an address may have a second, after some at once.
+	// reviews is how many are made a second, after as many at once as Envoys may come back together, and accountReviews how many of them for
+	// one account; unsignedReviews is how many for tokens of which nobody knows who signed them.
+	reviews, reviewsAtOnce                 = 100, 500
+	accountReviews, accountReviewsAtOnce   = 50, 400
+	unsignedReviews, unsignedReviewsAtOnce = 50, 400
+	// refusals is how many an address may have a second for an account, after some at once.
 	refusals, refusalsAtOnce = 1, 10
 )
 
@@ -100,8 +123,11 @@ func (t *Tokens) Begin(config *rest.Config, source *Source) error {
 		return err
 	}
 	t.source, t.review = source, client.TokenReviews().Create
-	t.all = rate.NewLimiter(reviews, reviewsAtOnce)
-	t.judged, t.by = map[[sha256.Size]byte]judgement{}, map[netip.Addr]*peerLimit{}
+	t.keys = newTokenKeys(func(ctx context.Context) ([]byte, error) {
+		return client.RESTClient().Get().AbsPath("/openid/v1/jwks").DoRaw(ctx)
+	}, source.log)
+	t.signed, t.unsigned = rate.NewLimiter(reviews, reviewsAtOnce), rate.NewLimiter(unsignedReviews, unsignedReviewsAtOnce)
+	t.judged, t.by, t.accounts = map[[sha256.Size]byte]judgement{}, map[claim]*peerLimit{}, map[string]*rate.Limiter{}
 	return nil
 }
 
@@ -112,14 +138,14 @@ func (t *Tokens) Review(ctx context.Context, address, token string) (account str
 		return "", err
 	}
 	key := sha256.Sum256([]byte(token))
-	known, limit := t.recall(key, address)
-	if known != nil {
+	if known := t.recall(key); known != nil {
 		return known.account, known.err
 	}
 	ctx, stop := context.WithTimeout(ctx, reviewFor)
 	defer stop()
-	if !limit.begin(ctx) {
-		return "", fmt.Errorf("%w: too many of this address were refused, or wait", serve.ErrUnavailable)
+	limit, err := t.limit(ctx, token, address, account)
+	if err != nil {
+		return "", err
 	}
 	defer limit.end()
 	answer, err := t.ask(ctx, token)
@@ -131,29 +157,51 @@ func (t *Tokens) Review(ctx context.Context, address, token string) (account str
 		j.until = end
 	}
 	if j.err != nil {
-		limit.refusals.Allow()
+		limit.refuse()
 		j.account, j.until = "", time.Now().Add(badFor)
 	}
 	t.remember(key, j)
 	return j.account, j.err
 }
 
-// recall gives what became of a token a short while ago, nil if that is not known, and the limiter of an address.
-func (t *Tokens) recall(key [sha256.Size]byte, address string) (*judgement, *peerLimit) {
+// recall gives what became of a token a short while ago, nil if that is not known.
+func (t *Tokens) recall(key [sha256.Size]byte) *judgement {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	limit := t.limitOf(address)
 	if j, found := t.judged[key]; found && time.Now().Before(j.until) {
-		return &j, limit
+		return &j
 	}
-	return nil, limit
+	return nil
 }
 
-// ask has the API server review a token, when it is its turn.
-func (t *Tokens) ask(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error) {
-	if err := t.all.Wait(ctx); err != nil {
-		return authenticationv1.TokenReviewStatus{}, err
+// errForged says that the API server has not made a token.
+var errForged = errors.New("the token is not signed by the API server")
+
+// limit waits until it is a token's turn to be reviewed. That of one that the API server has signed is up to its account alone, so that
+// nobody else who says to be of it, or is at its address, can be in its way. What it gives is nil then.
+func (t *Tokens) limit(ctx context.Context, token, address, account string) (*peerLimit, error) {
+	switch t.keys.check(ctx, token) {
+	case signatureForged:
+		return nil, errForged
+	case signatureGood:
+		if err := errors.Join(t.limitOf(account).Wait(ctx), t.signed.Wait(ctx)); err != nil {
+			return nil, fmt.Errorf("%w: %w", serve.ErrUnavailable, err)
+		}
+		return nil, nil //nolint:nilnil // there is no limit
 	}
+	by := t.limitBy(address, account)
+	if !by.begin(ctx) {
+		return nil, fmt.Errorf("%w: too many of this address and account were refused, or wait", serve.ErrUnavailable)
+	}
+	if err := t.unsigned.Wait(ctx); err != nil {
+		by.end()
+		return nil, fmt.Errorf("%w: %w", serve.ErrUnavailable, err)
+	}
+	return by, nil
+}
+
+// ask has the API server review a token.
+func (t *Tokens) ask(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error) {
 	answer, err := t.review(ctx, &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{t.Audience}},
 	}, metav1.CreateOptions{})
@@ -237,21 +285,27 @@ func (t *Tokens) remember(key [sha256.Size]byte, j judgement) {
 	t.judged[key] = j
 }
 
-// limitOf is the limiter of an address, or of a network of IPv6, of which one machine may have all.
-func (t *Tokens) limitOf(address string) *peerLimit {
+// limitBy is the limiter of an account at an address.
+func (t *Tokens) limitBy(address, account string) *peerLimit {
 	at, _ := netip.ParseAddrPort(address)
-	from := at.Addr().Unmap()
-	if from.Is6() {
-		prefix, _ := from.Prefix(64)
-		from = prefix.Addr()
-	}
-	if t.by[from] == nil {
-		if len(t.by) >= maxJudged {
-			clear(t.by)
+	return limitIn(t, t.by, claim{at.Addr().Unmap(), account}, newPeerLimit)
+}
+
+// limitOf is the limiter of an account, wherever it is.
+func (t *Tokens) limitOf(account string) *rate.Limiter {
+	return limitIn(t, t.accounts, account, func() *rate.Limiter { return rate.NewLimiter(accountReviews, accountReviewsAtOnce) })
+}
+
+func limitIn[K comparable, V any](t *Tokens, in map[K]*V, key K, make func() *V) *V {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if in[key] == nil {
+		if len(in) >= maxJudged {
+			clear(in)
 		}
-		t.by[from] = newPeerLimit()
+		in[key] = make()
 	}
-	return t.by[from]
+	return in[key]
 }
 
 // IsProxy tells whether a service account is that of a Gateway's proxies: one of the Gateway's own namespace, which its annotation

@@ -57,8 +57,8 @@ func newOwners(s Store) (*Owners, error) {
 }
 
 // See notes which pods are at which addresses. It gives the addresses that have passed to another pod, which proxies do not know
-// before [Owners.Confirm].
-func (o *Owners) See(pods []compiler.PodAt, now time.Time) (moved []compiler.HostKey, err error) {
+// before [Owners.Confirm]. Kept is called once those are remembered: before that nobody may be led to them.
+func (o *Owners) See(pods []compiler.PodAt, now time.Time, kept func()) (moved []compiler.HostKey, err error) {
 	if len(pods) > 0 && len(pods) == len(o.seen) && &pods[0] == &o.seen[0] {
 		return nil, nil // the same list, as after most changes
 	}
@@ -84,19 +84,18 @@ func (o *Owners) See(pods []compiler.PodAt, now time.Time) (moved []compiler.Hos
 	}
 	if len(moved) > 0 {
 		o.unsaved = false
-		err = o.save(true)
+		err = o.save(kept)
 	}
 	return moved, err
 }
 
-// Keep has it remembered, if there is news. Addresses that have passed to another pod are so before anything comes of that; for
-// all others a change need not wait.
+// Keep has it remembered, if there is news besides addresses that have passed to another pod.
 func (o *Owners) Keep() error {
 	if !o.unsaved {
 		return nil
 	}
 	o.unsaved = false
-	return o.save(false)
+	return o.save(nil)
 }
 
 // seeAt notes the pods that slices name at one address. Several are one that is new, and others that are gone there.
@@ -182,13 +181,13 @@ func (o *Owners) Confirm() (news bool, err error) {
 		}
 	}
 	if news {
-		err = o.save(false)
+		err = o.save(nil)
 	}
 	return news, err
 }
 
 // save has it remembered.
-func (o *Owners) save(urgent bool) error {
+func (o *Owners) save(kept func()) error {
 	for at := range o.touched {
 		if _, known := o.Of[at]; !known {
 			o.table.remove(at)
@@ -197,7 +196,7 @@ func (o *Owners) save(urgent bool) error {
 		}
 	}
 	clear(o.touched)
-	return o.table.save(urgent)
+	return o.table.save(kept)
 }
 
 func (o *Owners) describe(at compiler.HostKey) rememberedOwner {

@@ -48,7 +48,7 @@ func TestOwners(t *testing.T) {
 		{"a file put back", []compiler.PodAt{at(hostA, "p1")}, []compiler.HostKey{hostA}, map[compiler.HostKey]string{hostA: "p1"}},
 	}
 	for _, s := range steps {
-		moved, err := o.See(s.pods, now)
+		moved, err := o.See(s.pods, now, func() {})
 		check(err)
 		if len(moved) == 0 { // or else it is there already
 			check(o.Keep())
@@ -86,7 +86,7 @@ func TestOwnersOfStrangers(t *testing.T) {
 	o := New().Owners
 	stranger := compiler.HostKey{Namespace: "b", Address: hostA.Address}
 	for _, pods := range [][]compiler.PodAt{{{HostKey: hostA, UID: "p1"}}, {{HostKey: stranger, UID: "thief"}, {HostKey: hostA, UID: "p1"}}} {
-		if moved, err := o.See(pods, time.Now()); len(moved) > 0 || err != nil {
+		if moved, err := o.See(pods, time.Now(), func() {}); len(moved) > 0 || err != nil {
 			t.Errorf("%v have moved, %v", moved, err)
 		}
 	}
@@ -107,8 +107,10 @@ type lastEntries struct{ entries map[string]json.RawMessage }
 
 func (m *lastEntries) Read() (map[string]json.RawMessage, error) { return m.entries, nil }
 func (m *lastEntries) Whole() bool                               { return false }
-func (m *lastEntries) Write(entries map[string]json.RawMessage, _ bool) error {
-	m.entries = entries
+func (m *lastEntries) Write(entries map[string]json.RawMessage, kept func()) error {
+	if m.entries = entries; kept != nil {
+		kept()
+	}
 	return nil
 }
 
@@ -127,7 +129,7 @@ func TestOwnersRemembersAll(t *testing.T) {
 			}
 		}
 		now = now.Add(time.Second)
-		_, err := o.See(pods, now)
+		_, err := o.See(pods, now, func() {})
 		must(t, err)
 		if random.IntN(3) == 0 {
 			_, err = o.Confirm()

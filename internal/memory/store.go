@@ -14,9 +14,9 @@ import (
 type Store interface {
 	// Read gives all entries. With an error it gives those that it could read.
 	Read() (map[string]json.RawMessage, error)
-	// Write has these entries kept, which do not change any more, and no others. What is urgent is kept once it returns, if it can be at
-	// all.
-	Write(entries map[string]json.RawMessage, urgent bool) error
+	// Write has these entries kept, which do not change any more, and no others. With a function it is urgent, and that is called once they
+	// are kept, if they can be at all, be it before Write returns or after.
+	Write(entries map[string]json.RawMessage, kept func()) error
 	// Whole tells whether all that is known is kept. Else it is what no object of an API server says any more.
 	Whole() bool
 }
@@ -49,12 +49,16 @@ func (f File) Read() (map[string]json.RawMessage, error) {
 }
 
 // Write writes the file.
-func (f File) Write(entries map[string]json.RawMessage, _ bool) error {
+func (f File) Write(entries map[string]json.RawMessage, kept func()) error {
 	text, err := json.MarshalIndent(entries, "", "  ")
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(string(f), append(text, '\n'), 0o644)
+	err = atomicfile.Write(string(f), append(text, '\n'), 0o644)
+	if err == nil && kept != nil {
+		kept()
+	}
+	return err
 }
 
 // Whole is true: a file is written for a change that is told of anyhow.

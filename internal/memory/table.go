@@ -78,13 +78,16 @@ func (t *table[K, V]) own() map[string]json.RawMessage {
 	return t.entries
 }
 
-// save has the entries kept.
-func (t *table[K, V]) save(urgent bool) error {
+// save has the entries kept; with a function soon, and that is called then.
+func (t *table[K, V]) save(kept func()) error {
 	if t.store == nil {
+		if kept != nil {
+			kept()
+		}
 		return nil
 	}
 	t.given = true
-	return t.store.Write(t.entries, urgent)
+	return t.store.Write(t.entries, kept)
 }
 
 // replace has values kept in the place of others.
@@ -99,5 +102,5 @@ func (t *table[K, V]) replace(before, now map[K]V, isSame func(a, b V) bool) (er
 			err = errors.Join(err, t.set(key, value))
 		}
 	}
-	return errors.Join(err, t.save(false))
+	return errors.Join(err, t.save(nil))
 }

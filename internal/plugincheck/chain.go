@@ -1,6 +1,7 @@
 package plugincheck
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -31,6 +32,9 @@ type chain struct {
 // checkManager checks a connection manager that has limpet's filter.
 func (c *checker) checkManager(m value) {
 	ch := c.readChain(m.get("http_filters"))
+	if ch.limpet < 0 || ch.native {
+		c.strays = append(c.strays, ch)
+	}
 	if ch.limpet < 0 {
 		return
 	}
@@ -56,7 +60,8 @@ func (c *checker) readChain(list value) chain {
 			}
 			config = extension.get("typed_config")
 		}
-		ch.filters = append(ch.filters, filter{f, f.get("name").text(), config.typeName(), config, f.get("disabled").isTrue()})
+		config, kind := config.message()
+		ch.filters = append(ch.filters, filter{f, f.get("name").text(), kind, config, f.get("disabled").isTrue()})
 		c.readFilter(&ch, i)
 	}
 	return ch
@@ -147,10 +152,30 @@ func (c *checker) findParts(ch *chain) parts {
 }
 
 func (ch *chain) pinHeader() string {
-	if ch.plugin.sound {
-		return ch.plugin.config.PinHeader
+	return cmp.Or(ch.plugin.config.PinHeader, policyconfig.DefaultConfig().PinHeader)
+}
+
+// checkStrays: a filter that reads limpet's pins has limpet.wasm in front of it, or clients pin themselves.
+func (c *checker) checkStrays() {
+	for _, ch := range c.strays {
+		for i, f := range ch.filters {
+			header := strings.ToLower(sessionHeader(f.config))
+			if !ch.whole || !slices.Contains(c.pins, header) {
+				continue
+			}
+			isFence := func(before filter) bool {
+				requests, _ := removes(before.config.get("mutations"), header)
+				return requests
+			}
+			switch fenced := slices.ContainsFunc(ch.filters[:i], isFence); {
+			case !fenced:
+				c.add(f.at, "neither a fence nor limpet.wasm is in front: clients choose their host with %s, and see it; remove the filter, or put both in "+
+					"front", header)
+			case !ch.native:
+				c.add(f.at, "limpet.wasm is not in front, so that nothing pins here: put it between the fence and this filter")
+			}
+		}
 	}
-	return policyconfig.DefaultConfig().PinHeader
 }
 
 // removes tells whether a header_mutation removes a header from requests, and from responses.
@@ -210,8 +235,8 @@ func (c *checker) findPin(ch *chain) int {
 
 // sessionHeader is the header that a stateful_session filter reads and writes; empty for another session state.
 func sessionHeader(config value) string {
-	state := config.get("session_state").get("typed_config")
-	if state.typeName() != "HeaderBasedSessionState" {
+	state, kind := config.get("session_state").get("typed_config").message()
+	if kind != "HeaderBasedSessionState" {
 		return ""
 	}
 	return state.get("name").text()
@@ -219,10 +244,10 @@ func sessionHeader(config value) string {
 
 // checkState says why a session state does not carry limpet's pins.
 func (c *checker) checkState(ch *chain, state value) {
-	config := state.get("typed_config")
-	if config.typeName() != "HeaderBasedSessionState" {
+	config, kind := state.get("typed_config").message()
+	if kind != "HeaderBasedSessionState" {
 		c.add(state, "Unsupported value: %q: Envoy pins by itself with this, and limpet's tokens mean nothing; supported values: "+
-			"\"HeaderBasedSessionState\", of envoy.http.stateful_session.header", config.typeName())
+			"\"HeaderBasedSessionState\", of envoy.http.stateful_session.header", kind)
 		return
 	}
 	if name := config.get("name"); !strings.EqualFold(name.text(), ch.pinHeader()) {

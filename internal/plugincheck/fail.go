@@ -25,18 +25,18 @@ func (t *table) checkFail(p place, policy *policyconfig.Policy) {
 		}
 		break // the route's own takes the place of the host's
 	}
-	if t.chain.native || t.parts.pin < 0 || t.strict(p) {
+	lax := func(d place) bool { return holds(policy, d.clusterName()) && !t.strict(d) }
+	if t.chain.native || t.parts.pin < 0 || !slices.ContainsFunc(p.destinations(), lax) {
 		return
 	}
 	t.add(p.route, "policy %q has onHostLost Fail, and stateful_session is not strict: set strict: true in StatefulSessionPerRoute, "+
 		"or another host serves a session whose own is gone", policy.Name)
 }
 
-// strict tells whether stateful_session is so on a route, or in a cluster of its split.
+// strict tells whether stateful_session is so on a route, or in the cluster of its split.
 func (t *table) strict(p place) bool {
 	f := &t.chain.filters[t.parts.pin]
-	levels := append(p.route.get("route").get("weighted_clusters").get("clusters").items(), p.levels()...)
-	for _, level := range levels {
+	for _, level := range p.levels() {
 		if own := level.get("typed_per_filter_config").get(f.name).get("stateful_session"); !own.missing() {
 			return own.get("strict").isTrue()
 		}

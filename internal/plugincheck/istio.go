@@ -1,7 +1,10 @@
 package plugincheck
 
 import (
+	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -9,7 +12,7 @@ import (
 // istioObjects are the resources for Istio that have to do with limpet.
 type istioObjects struct {
 	plugins []value
-	patches []value // of all EnvoyFilters
+	filters []value // EnvoyFilters
 }
 
 // collectIstio tells whether a document is an object of Kubernetes.
@@ -18,9 +21,9 @@ func (c *checker) collectIstio(v value) bool {
 	case "":
 		return false
 	case "WasmPlugin":
-		c.istio.plugins = append(c.istio.plugins, v.get("spec"))
+		c.istio.plugins = append(c.istio.plugins, v)
 	case "EnvoyFilter":
-		c.istio.patches = append(c.istio.patches, v.get("spec").get("configPatches").items()...)
+		c.istio.filters = append(c.istio.filters, v)
 	case "List":
 		for _, item := range v.get("items").items() {
 			c.collectIstio(item)
@@ -31,14 +34,15 @@ func (c *checker) collectIstio(v value) bool {
 
 // checkIstio checks limpet's WasmPlugins and what EnvoyFilters put around them, or an EnvoyFilter with the native filter.
 func (c *checker) checkIstio() {
-	for _, spec := range c.istio.plugins {
+	for _, object := range c.istio.plugins {
+		spec := object.get("spec")
 		config := spec.get("pluginConfig")
 		configured := !config.get("policies").missing() || !config.get("version").missing()
 		if configured || isLimpets(spec.get("url").text(), spec.get("pluginName").text(), config) {
-			c.checkWasmPlugin(spec, config)
+			c.checkWasmPlugin(object, config)
 		}
 	}
-	for _, patch := range c.istio.patches {
+	for _, patch := range patchesOf(c.istio.filters) {
 		f := patch.get("patch").get("value")
 		if f.get("typed_config").typeName() == "DynamicModuleFilter" {
 			ch := chain{limpet: -1, filters: []filter{{at: f, kind: "DynamicModuleFilter", config: f.get("typed_config")}}}
@@ -48,49 +52,104 @@ func (c *checker) checkIstio() {
 }
 
 // checkWasmPlugin: here the configuration is a struct, and the fence and the pin are an EnvoyFilter's.
-func (c *checker) checkWasmPlugin(spec, config value) {
+func (c *checker) checkWasmPlugin(object, config value) {
+	spec := object.get("spec")
 	text, err := toJSON(config.node)
 	if err != nil {
 		c.Plugins++
 		c.add(config, "%v", err)
 		return
 	}
-	given, named := istioVariables(spec.get("vmConfig").get("env"))
+	given, named := c.istioVariables(spec.get("vmConfig").get("env"))
 	p := c.parse(config, text, given)
-	header := policyconfig.DefaultConfig().PinHeader
 	if p.sound {
-		header = p.config.PinHeader
 		if name := p.config.Keys.EnvironmentVariable(); name != "" && !slices.Contains(named, name) {
 			c.add(spec.get("vmConfig").get("env"), "Required value: {name: %s, valueFrom: HOST}: limpet.wasm sees no other variable of the "+
 				"proxy's, and all routes of the gateway answer 500 without its keys", name)
 		}
 	}
-	c.checkPatches(spec, header)
+	ch := chain{plugin: p}
+	c.checkPatches(object, ch.pinHeader())
 }
 
 // istioVariables are those that a WasmPlugin names, and the values that it has.
-func istioVariables(env value) (given map[string]string, names []string) {
+func (c *checker) istioVariables(env value) (given map[string]string, names []string) {
 	given = map[string]string{}
 	for _, v := range env.items() {
 		names = append(names, v.get("name").text())
 		if text := v.get("value"); !text.missing() {
 			given[v.get("name").text()] = text.text()
+		} else if from := v.get("valueFrom"); from.text() != "HOST" {
+			c.add(from, "Required value: HOST, or a value: the variable %q is empty else", v.get("name").text())
 		}
 	}
 	return given, names
 }
 
-// checkPatches finds the fence and the pin among the EnvoyFilters' patches.
-func (c *checker) checkPatches(spec value, header string) {
+func patchesOf(filters []value) (patches []value) {
+	for _, f := range filters {
+		patches = append(patches, f.get("spec").get("configPatches").items()...)
+	}
+	return patches
+}
+
+// checkPatches finds the fence and the pin among the patches of the EnvoyFilters that are for the plugin's pods.
+func (c *checker) checkPatches(object value, header string) {
+	var same, others []value
+	for _, f := range c.istio.filters {
+		if isForOthers(f, object) {
+			others = append(others, f)
+		} else {
+			same = append(same, f)
+		}
+	}
+	before := len(c.Problems)
+	c.checkPieces(object.get("spec"), header, patchesOf(same))
+	if len(c.Problems) == before || len(others) == 0 {
+		return
+	}
+	trial := checker{} // do those for other pods have what is missing?
+	trial.checkPieces(object.get("spec"), header, patchesOf(c.istio.filters))
+	if len(trial.Problems) == 0 {
+		c.Problems = c.Problems[:before]
+		for _, f := range others {
+			c.add(f.get("metadata"), "this EnvoyFilter has what the WasmPlugin %q needs around it, and is for other pods: namespace and "+
+				"workloadSelector must be those of the plugin", object.get("metadata").get("name").text())
+		}
+	}
+}
+
+// rootNamespace is where Istio looks for objects that are for all namespaces, unless its mesh configuration says otherwise.
+const rootNamespace = "istio-system"
+
+// isForOthers tells whether an EnvoyFilter can't be for the pods of a WasmPlugin: by its labels, or by its namespace.
+func isForOthers(f, plugin value) bool {
+	names, labels := f.get("spec").get("workloadSelector").get("labels").fields()
+	selected := plugin.get("spec").get("selector").get("matchLabels")
+	for i, name := range names {
+		if v := selected.get(name); !v.missing() && v.text() != labels[i].text() {
+			return true
+		}
+	}
+	one, other := f.get("metadata").get("namespace").text(), plugin.get("metadata").get("namespace").text()
+	return one != other && one != rootNamespace && other != rootNamespace
+}
+
+// checkPieces finds the fence and the pin among patches, and says what is wrong with them.
+func (c *checker) checkPieces(spec value, header string, patches []value) {
 	named := plugin{sound: true, config: policyconfig.Config{PinHeader: header}}
 	ch := chain{limpet: 0, filters: []filter{{at: spec}}, whole: true, plugin: named}
-	removed := map[string]bool{}
-	for _, patch := range c.istio.patches {
+	removed, fenced := map[string]bool{}, map[string]bool{}
+	for _, patch := range patches {
 		content := patch.get("patch").get("value")
 		for _, field := range []string{"request_headers_to_remove", "response_headers_to_remove"} {
 			removed[field] = removed[field] || containsFold(content.get(field).texts(), header)
 		}
-		f := filter{at: content, kind: content.get("typed_config").typeName(), config: content.get("typed_config")}
+		config, kind := content.get("typed_config").message()
+		f := filter{at: content, kind: kind, config: config}
+		if requests, _ := removes(config.get("mutations"), header); requests {
+			fenced[contextOf(patch)] = true
+		}
 		switch first := patch.get("patch").get("operation").text() == "INSERT_FIRST"; {
 		case f.kind == "":
 		case first:
@@ -101,9 +160,30 @@ func (c *checker) checkPatches(spec value, header string) {
 		}
 	}
 	c.findParts(&ch)
+	c.checkContexts(patches, header, fenced)
 	for _, field := range []string{"request_headers_to_remove", "response_headers_to_remove"} {
 		if !removed[field] {
 			c.add(spec, "no EnvoyFilter has %s: [%s] for the route configuration: the pin must not leave the proxy", field, header)
 		}
+	}
+}
+
+// anyContext is the one of patches that do not say for which proxies they are.
+const anyContext = "ANY"
+
+func contextOf(patch value) string {
+	return cmp.Or(patch.get("match").get("context").text(), anyContext)
+}
+
+// checkContexts: where pins are read, the fence must be.
+func (c *checker) checkContexts(patches []value, header string, fenced map[string]bool) {
+	for _, patch := range patches {
+		content := patch.get("patch").get("value")
+		context := contextOf(patch)
+		if !strings.EqualFold(sessionHeader(content.get("typed_config")), header) || len(fenced) == 0 || fenced[anyContext] || fenced[context] {
+			continue
+		}
+		c.add(patch.get("match").get("context"), "Invalid value: %q: the fence is for other proxies (%s): clients choose their host here, and no "+
+			"session sticks there", context, strings.Join(slices.Sorted(maps.Keys(fenced)), ", "))
 	}
 }

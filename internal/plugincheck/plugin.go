@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/tidwall/gjson"
 	"go.yaml.in/yaml/v3"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -31,8 +32,10 @@ func (c *checker) parse(at value, text string, given map[string]string) plugin {
 		c.add(at, "%s", e)
 	}
 	if len(errs) > 0 {
-		return plugin{at: at}
+		named := policyconfig.Config{PinHeader: strings.ToLower(gjson.Get(text, "pinHeader").String())} // what is around it may be right
+		return plugin{at: at, config: named}
 	}
+	c.pins = append(c.pins, config.PinHeader)
 	c.Policies += len(config.Policies)
 	c.checkRing(at, config.Keys, given)
 	return plugin{at: at, config: config, sound: true}

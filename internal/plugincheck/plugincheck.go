@@ -55,7 +55,10 @@ type checker struct {
 	extensions map[string]value // filters that Envoy discovers
 	tables     map[string]value // route configurations
 	clusters   map[string]value
-	managers   []value // HTTP connection managers
+	managers   []value  // HTTP connection managers
+	strays     []chain  // those that have no limpet.wasm
+	pins       []string // the pinHeader of each configuration
+	checked    []*table
 	istio      istioObjects
 }
 
@@ -82,7 +85,13 @@ func Check(files []File, getenv func(string) string) (Result, error) {
 	for _, m := range c.managers {
 		c.checkManager(m)
 	}
+	for _, t := range c.checked {
+		t.checkNames()
+	}
 	c.checkIstio()
+	if len(c.pins) > 0 {
+		c.checkStrays()
+	}
 	if c.Plugins == 0 {
 		return Result{}, errors.New("no configuration of limpet's filter is in the input: give a plugin's JSON, an Envoy bootstrap, listener " +
 			"or filter with one in it, or a WasmPlugin with its EnvoyFilter")

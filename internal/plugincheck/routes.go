@@ -14,16 +14,57 @@ type table struct {
 	*checker
 	chain *chain
 	parts parts
-	// names are those of all its routes.
+	// names are those of all its routes, and leads are the clusters of each; "" is one that a request names.
 	names []string
+	leads map[string][]string
+	// open says that there are more of them than the input has.
+	open bool
 }
 
-// place is a route and what encloses it, from without to within.
+// place is a route and what encloses it, from without to within, and the cluster of its split, if it has one.
 type place struct {
-	table, host, route value
+	table, host, route, cluster value
 }
 
-func (p place) levels() []value { return []value{p.route, p.host, p.table} }
+// levels are where settings may be; the first that says something has the last word.
+func (p place) levels() []value { return []value{p.cluster, p.route, p.host, p.table} }
+
+// destinations are a route's clusters; where there is no split, the route alone.
+func (p place) destinations() (all []place) {
+	for _, cluster := range p.route.get("route").get("weighted_clusters").get("clusters").items() {
+		if cluster.get("weight").text() != "0" {
+			all = append(all, place{p.table, p.host, p.route, cluster})
+		}
+	}
+	if len(all) == 0 {
+		return []place{p}
+	}
+	return all
+}
+
+// where is what a message about it points at.
+func (p place) where() value {
+	if p.cluster.missing() {
+		return p.route
+	}
+	return p.cluster
+}
+
+// clusterName is where a destination leads to, empty where the request says it.
+func (p place) clusterName() string {
+	if p.cluster.missing() {
+		return p.route.get("route").get("cluster").text()
+	}
+	return p.cluster.get("name").text()
+}
+
+// clusterNames are where a route leads to.
+func (p place) clusterNames() (names []string) {
+	for _, d := range p.destinations() {
+		names = append(names, d.clusterName())
+	}
+	return names
+}
 
 // checkTable checks the routes of a connection manager.
 func (c *checker) checkTable(m value, ch *chain, parts parts) {
@@ -36,32 +77,74 @@ func (c *checker) checkTable(m value, ch *chain, parts parts) {
 		}
 	}
 	if config.missing() {
+		if !m.get("scoped_routes").missing() {
+			c.unseen("the route configurations of scoped_routes")
+		}
 		return
 	}
-	t := &table{checker: c, chain: ch, parts: parts}
+	t := &table{checker: c, chain: ch, parts: parts, leads: map[string][]string{}}
+	if !config.get("vhds").missing() {
+		t.open = true
+		c.unseen("the virtual hosts that Envoy discovers (vhds)")
+	}
 	t.checkKeys(config)
 	for _, host := range config.get("virtual_hosts").items() {
 		t.checkKeys(host)
-		for _, route := range host.get("routes").items() {
-			t.names = append(t.names, route.get("name").text())
+		var routes []policed
+		for _, route := range routesOf(host) {
 			t.checkKeys(route)
-			t.checkRoute(place{config, host, route})
+			p := place{table: config, host: host, route: route}
+			routes = append(routes, policed{p, t.checkRoute(p)})
 		}
+		t.checkCookies(routes)
 	}
-	t.checkNames()
+	c.checked = append(c.checked, t)
 }
 
-// checkNames: a policy for a route that there is not does nothing.
+// routesOf are the routes of a virtual host, those in its tree of matches among them.
+func routesOf(host value) []value {
+	routes := host.get("routes").items()
+	host.get("matcher").walk(func(v value) {
+		switch v.typeName() {
+		case "Route":
+			routes = append(routes, v)
+		case "RouteList":
+			routes = append(routes, v.get("routes").items()...)
+		}
+	})
+	return routes
+}
+
+// checkNames: a policy for a route or a cluster that there is not does nothing.
 func (t *table) checkNames() {
+	if t.open {
+		return
+	}
 	policies := t.chain.plugin.at.get("value")
-	for i := range t.chain.plugin.config.Policies {
-		for j, name := range t.chain.plugin.config.Policies[i].Routes {
-			if !slices.Contains(t.names, name) {
+	for i, p := range t.chain.plugin.config.Policies {
+		var clusters []string
+		for j, name := range p.Routes {
+			clusters = append(clusters, t.leads[name]...)
+			if !slices.Contains(t.names, name) && !t.isElsewhere(p.Name, name) {
 				t.add(policies, "policies[%d].routes[%d]: Not found: %q: no route of the route configuration has this name%s",
 					i, j, name, suggest.DidYouMean(name, t.names))
 			}
 		}
+		for j, name := range p.Clusters {
+			if len(clusters) > 0 && !slices.Contains(clusters, name) && !slices.Contains(clusters, "") {
+				t.add(policies, "policies[%d].clusters[%d]: Not found: %q: no route of the policy leads to this cluster%s",
+					i, j, name, suggest.DidYouMean(name, clusters))
+			}
+		}
 	}
+}
+
+// isElsewhere tells whether a policy has its route in another connection manager, whose filter has the policy too.
+func (t *table) isElsewhere(policy, route string) bool {
+	return slices.ContainsFunc(t.checked, func(other *table) bool {
+		has := func(p policyconfig.Policy) bool { return p.Name == policy && slices.Contains(p.Routes, route) }
+		return slices.Contains(other.names, route) && slices.ContainsFunc(other.chain.plugin.config.Policies, has)
+	})
 }
 
 // canonical are the names that Envoy's documentation has for filters that limpet needs, with their configurations' types.
@@ -105,27 +188,37 @@ func (t *table) enabled(p place, i int) bool {
 	return !f.disabled
 }
 
-// checkRoute checks a route that leads to hosts.
-func (t *table) checkRoute(p place) {
-	action := p.route.get("route")
-	if action.missing() {
-		return
-	}
+// checkRoute checks a route, and gives its policies.
+func (t *table) checkRoute(p place) []policyconfig.Policy {
+	name := p.route.get("name").text()
+	t.names = append(t.names, name)
 	policies, known := t.policies(p.route)
 	if !known {
-		return
+		return nil
 	}
-	t.checkFence(p, len(policies) > 0)
-	if len(policies) == 0 {
-		return
+	if p.route.get("route").missing() {
+		for _, policy := range policies {
+			t.add(p.route, "policy %q is for this route, which leads to no cluster: no session begins here", policy.Name)
+		}
+		return nil
 	}
-	t.checkOn(p)
-	t.checkClusters(action, policies)
+	t.leads[name] = append(t.leads[name], p.clusterNames()...)
+	for _, d := range p.destinations() {
+		holds := func(policy policyconfig.Policy) bool { return holds(&policy, d.clusterName()) }
+		t.checkFence(d, len(policies) > 0)
+		if slices.ContainsFunc(policies, holds) {
+			t.checkOn(d)
+		}
+	}
+	if len(policies) > 0 {
+		t.checkClusters(p, policies)
+	}
 	for i := range policies {
 		if policies[i].OnHostLost == policyconfig.Fail {
 			t.checkFail(p, &policies[i])
 		}
 	}
+	return policies
 }
 
 // policies are a route's: those of the plugin that name it, or those that come with it.
@@ -154,7 +247,7 @@ func (t *table) checkFence(p place, policed bool) {
 		return
 	}
 	if t.parts.fence >= 0 && !t.enabled(p, t.parts.fence) {
-		t.add(p.route, "the fence, %q, is off and %q is on: clients choose their host here and see it",
+		t.addOnce(p.where(), "the fence, %q, is off and %q is on: clients choose their host here and see it",
 			t.chain.filters[t.parts.fence].name, t.chain.filters[t.parts.pin].name)
 	}
 	if policed {
@@ -171,8 +264,7 @@ func (t *table) checkRemoved(p place) {
 	} {
 		field, why := removal[0], removal[1]
 		has := func(level value) bool { return containsFold(level.get(field).texts(), header) }
-		levels := append(p.levels(), p.route.get("route").get("weighted_clusters").get("clusters").items()...)
-		if !slices.ContainsFunc(levels, has) {
+		if !slices.ContainsFunc(p.levels(), has) {
 			t.addOnce(p.table.get(field), "Required value: %q (pinHeader): "+why, header)
 		}
 	}
@@ -200,7 +292,7 @@ func (t *table) checkOn(p place) {
 	}
 	for _, i := range needed {
 		if !t.enabled(p, i) {
-			t.add(p.route, "%q is disabled here, and the route has a policy: enable it with typed_per_filter_config", t.chain.filters[i].name)
+			t.add(p.where(), "%q is disabled here, and the route has a policy: enable it with typed_per_filter_config", t.chain.filters[i].name)
 		}
 	}
 	if t.chain.native || t.parts.pin < 0 {
@@ -217,27 +309,20 @@ func (t *table) checkOn(p place) {
 	}
 }
 
+// holds tells whether a policy is for requests to a cluster.
+func holds(p *policyconfig.Policy, cluster string) bool {
+	return len(p.Clusters) == 0 || slices.Contains(p.Clusters, cluster)
+}
+
 // checkClusters: a session's host is in one cluster.
-func (t *table) checkClusters(action value, policies []policyconfig.Policy) {
-	names := []string{action.get("cluster").text()}
-	split := action.get("weighted_clusters").get("clusters")
-	if !split.missing() {
-		names = nil
-		for _, cluster := range split.items() {
-			if cluster.get("weight").text() != "0" {
-				names = append(names, cluster.get("name").text())
-			}
-		}
-	}
-	for _, p := range policies {
-		if len(p.Clusters) == 0 && len(names) > 1 {
-			t.add(split, "policy %q is for all of them: a session moves whenever Envoy chooses a cluster that does not have its host; "+
-				"make them localities of one cluster, or give each cluster a policy (clusters)", p.Name)
-		}
-		for _, name := range p.Clusters {
-			if !slices.Contains(names, name) && split.missing() && names[0] != "" {
-				t.add(action.get("cluster"), "Invalid value: policy %q is for the cluster %q alone%s", p.Name, name, suggest.DidYouMean(name, names))
-			}
+func (t *table) checkClusters(p place, policies []policyconfig.Policy) {
+	names := p.clusterNames()
+	for i := range policies {
+		isAnothers := func(cluster string) bool { return !holds(&policies[i], cluster) }
+		if common := slices.DeleteFunc(slices.Clone(names), isAnothers); len(common) > 1 {
+			t.add(p.route.get("route").get("weighted_clusters").get("clusters"), "policy %q is for %d of them: a session moves whenever Envoy "+
+				"chooses a cluster that does not have its host; make them localities of one cluster, or give each cluster a policy (clusters)",
+				policies[i].Name, len(common))
 		}
 	}
 	for _, name := range names {

@@ -117,6 +117,16 @@ func (v value) typeName() string {
 	return t[strings.LastIndexByte(t, '.')+1:]
 }
 
+// message is what a typed_config holds, with the last word of its type: a TypedStruct names that apart.
+func (v value) message() (content value, kind string) {
+	kind = v.typeName()
+	if kind != "TypedStruct" {
+		return v, kind
+	}
+	url := v.get("type_url").text()
+	return v.get("value"), url[strings.LastIndexByte(url, '.')+1:]
+}
+
 // walk visits a mapping and all in it, from without to within.
 func (v value) walk(visit func(value)) {
 	if v.node == nil {

@@ -32,12 +32,11 @@ func TestConnectionAge(t *testing.T) {
 		xds.Cluster: {xds.NewResource(xds.Cluster, "a", nil)},
 	}))
 	rpc := NewRPC(nil, age, deadline)
-	server.Register(rpc)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = rpc.Serve(listener) }()
+	go func() { _ = server.Serve(rpc, listener) }()
 	t.Cleanup(rpc.Stop)
 	connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

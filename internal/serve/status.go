@@ -69,8 +69,10 @@ func NewRPC(config *tls.Config, age, deadline time.Duration) *grpc.Server {
 	options := []grpc.ServerOption{
 		grpc.KeepaliveParams(limitAge(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}, age, deadline)),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.MaxConcurrentStreams(8), // of one connection: an Envoy has one
-		grpc.MaxRecvMsgSize(maxRequest),
+		grpc.MaxConcurrentStreams(1), // of one connection: an Envoy has one
+		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxHeaderListSize(maxHeaders), grpc.ConnectionTimeout(handshakeWithin),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window), grpc.ReadBufferSize(readBuffer),
+		grpc.StatsHandler(compression{}), grpc.StreamInterceptor(refuseCompressed),
 	}
 	if config != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(config)))
@@ -88,8 +90,16 @@ func limitAge(p keepalive.ServerParameters, age, deadline time.Duration) keepali
 	return p
 }
 
-// maxRequest is the size of a request that is read: an Envoy that comes back lists all that it has.
-const maxRequest = 32 << 20
+const (
+	// maxRequest is the size of a request that is read, whoever it is of: an Envoy that comes back lists all that it has.
+	maxRequest = 32 << 20
+	// maxHeaders is that of headers, a token among them, and window what may come of a request before it is read: the least there is.
+	maxHeaders = 16 << 10
+	window     = 64<<10 - 1
+	readBuffer = 4 << 10
+	// handshakeWithin is how long it may take until a connection speaks HTTP.
+	handshakeWithin = 10 * time.Second
+)
 
 // RegisterInputMetric makes the metric of errors of the input that are not in effect.
 func RegisterInputMetric(to prometheus.Registerer, input func() InputStatus) {

@@ -32,20 +32,21 @@ var ErrUnavailable = errors.New("the token can't be reviewed now")
 type accountKey struct{}
 
 // AuthenticateByToken judges the token that a peer shows instead of a certificate.
-func AuthenticateByToken(tokens Tokens) func(context.Context, *peer.Peer) (context.Context, error) {
-	return func(ctx context.Context, from *peer.Peer) (context.Context, error) {
+func AuthenticateByToken(tokens Tokens) xds.Authenticate {
+	return func(ctx context.Context, from *peer.Peer) (context.Context, string, error) {
 		if info, secure := from.AuthInfo.(credentials.TLSInfo); !secure || len(info.State.VerifiedChains) > 0 {
-			return ctx, nil // known by its certificate, or by being on this machine
+			return xds.AuthenticateByCertificate(ctx, from) // known by its certificate, or by being on this machine
 		}
 		token, shown := findToken(ctx)
 		if !shown {
-			return ctx, errors.New("the client shows neither a certificate nor a token")
+			return ctx, "", errors.New("the client shows neither a certificate nor a token")
 		}
 		account, err := tokens.Review(ctx, from.Addr.String(), token)
 		if errors.Is(err, ErrUnavailable) {
-			return ctx, status.Error(codes.Unavailable, err.Error())
+			return ctx, "", status.Error(codes.Unavailable, err.Error())
 		}
-		return context.WithValue(ctx, accountKey{}, account), err
+		namespace, _, _ := strings.Cut(account, "/")
+		return context.WithValue(ctx, accountKey{}, account), namespace, err
 	}
 }
 

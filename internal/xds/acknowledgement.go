@@ -32,7 +32,7 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 		for name, version := range request.GetInitialResourceVersions() {
 			k.has[name] = version
 			c.dirty.add(t, name)
-			k.told += len(name) + len(version)
+			k.told += nameCost + len(name) + len(version)
 		}
 		if t == Filter && len(c.types[Listener].has) > 0 {
 			k.refused = 1 + rand.IntN(mostRefused) //nolint:gosec // it need not be secret
@@ -55,7 +55,7 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 		}
 		if !k.names[name] {
 			k.names[name] = true
-			k.told += len(name)
+			k.told += nameCost + len(name)
 		}
 		if request.GetInitialResourceVersions()[name] == "" {
 			c.forget(t, name)
@@ -68,7 +68,10 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 		}
 		if k.names[name] {
 			delete(k.names, name)
-			k.told -= len(name)
+			k.told -= nameCost + len(name)
+		} else if k.has[name] == "" {
+			k.told += nameCost // it never asked, as no Envoy does: whoever goes on with that is sent away
+			continue
 		}
 		c.forget(t, name)
 	}
@@ -82,16 +85,12 @@ func (c *client) forget(t Type, name string) {
 	c.dirty.add(t, name)
 }
 
-// maxTold is how much of what an Envoy says that it has and wants is kept, in bytes: of 100,000 clusters it is 10 MB.
-const maxTold = 32 << 20
-
-// tellsTooMuch tells whether it is more.
-func (c *client) tellsTooMuch() bool {
-	told := 0
+// told is what the Envoy says that it has and wants, as that is reckoned.
+func (c *client) told() (all int) {
 	for t := range c.types {
-		told += c.types[t].told
+		all += c.types[t].told
 	}
-	return told > maxTold
+	return all
 }
 
 // settle takes the answer to a push.

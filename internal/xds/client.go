@@ -2,6 +2,7 @@ package xds
 
 import (
 	"maps"
+	"math"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -29,6 +30,8 @@ type client struct {
 	connected time.Time
 	// routed is the number of the last target whose routes, with their session policies, it has acknowledged.
 	routed uint64
+	// kept is the number of the last snapshot whose moved addresses it may have, as far as that is up to others.
+	kept uint64
 	// ready is a listener besides those of snapshots, which is sent when the first target is acknowledged as a whole; nil for none.
 	ready   *Resource
 	observe observer
@@ -67,7 +70,7 @@ type clientType struct {
 	greeted  bool // by an answer to that, which the Envoy waits for even if there is nothing
 	wildcard bool
 	names    map[string]bool   // those subscribed to, besides the wildcard
-	told     int               // the size of what the Envoy said that it has and wants, in bytes
+	told     int               // what the Envoy said that it has and wants, as that is reckoned
 	has      map[string]string // versions that the Envoy has acknowledged, or has come with
 	pending  *push             // which it has not answered
 	rejected map[string]Rejection
@@ -79,7 +82,7 @@ type clientType struct {
 }
 
 func newClient(deadline time.Duration, o observer, now time.Time) *client {
-	c := &client{deadline: deadline, observe: o, connected: now}
+	c := &client{deadline: deadline, observe: o, connected: now, kept: math.MaxUint64}
 	for t := range c.types {
 		c.types[t] = clientType{names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{}, unsure: map[string]bool{}}
 	}

@@ -15,14 +15,17 @@ func (c *client) find(t Type, name string) *Resource {
 	return c.target.find(t, name)
 }
 
-func (c *client) want(t Type, name string) *Resource { return c.find(t, name).knownBy(c.routed) }
+func (c *client) want(t Type, name string) *Resource { return c.find(t, name).knownBy(c.knows()) }
+
+// knows is the number of the last snapshot whose moved addresses the Envoy may have.
+func (c *client) knows() uint64 { return min(c.routed, c.kept) }
 
 // isClean tells whether there is nothing to do about a name, now and later, of which there is a resource in the end.
 func (c *client) isClean(t Type, name string, r *Resource) bool {
 	k := &c.types[t]
 	switch {
 	case r != nil:
-		return k.isAt(name, r.Version) && r.last <= c.routed
+		return k.isAt(name, r.Version) && r.last <= c.knows()
 	case k.has[name] == "" && !k.unsure[name]:
 		return !k.names[name] // who asks is told that there is nothing
 	default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -73,12 +74,32 @@ func parseIdentity(domain string, uri *url.URL) (key string, err error) {
 	return parts[2] + "/" + parts[4], nil
 }
 
+// Authenticate judges a peer by its connection and headers, before a message of it is read. The context that it gives is what Identify
+// gets, and the namespace that of the peer's Gateway; empty where only the message tells.
+type Authenticate func(ctx context.Context, from *peer.Peer) (of context.Context, namespace string, err error)
+
+// AuthenticateByCertificate leaves the judgement to [IdentifyByCertificate], and gives the namespace of which a certificate says to be.
+func AuthenticateByCertificate(ctx context.Context, from *peer.Peer) (of context.Context, namespace string, err error) {
+	info, secure := from.AuthInfo.(credentials.TLSInfo)
+	if !secure || len(info.State.VerifiedChains) == 0 || len(info.State.PeerCertificates[0].URIs) == 0 {
+		return ctx, "", nil
+	}
+	if parts := strings.Split(info.State.PeerCertificates[0].URIs[0].Path, "/"); len(parts) == 5 {
+		namespace = parts[2]
+	}
+	return ctx, namespace, nil
+}
+
+// maxGateway is how long a key of a Gateway is, at most.
+const maxGateway = 2 * 254
+
 func identifyLocal(from net.Addr, claimed string) (Identity, error) {
-	_, isSocket := from.(*net.UnixAddr)
-	if tcp, is := from.(*net.TCPAddr); !isSocket && (!is || !tcp.IP.IsLoopback()) {
+	at, err := netip.ParseAddrPort(from.String())
+	if from.Network() != "unix" && (err != nil || !at.Addr().Unmap().IsLoopback()) {
 		return Identity{}, errors.New("without TLS only clients on the loopback, or at a socket, are served")
 	}
-	if namespace, name, ok := strings.Cut(claimed, "/"); !ok || namespace == "" || name == "" {
+	namespace, name, ok := strings.Cut(claimed, "/")
+	if !ok || namespace == "" || name == "" || len(claimed) > maxGateway {
 		return Identity{}, fmt.Errorf("node.cluster: Invalid value: %q: must name a Gateway, as NAMESPACE/NAME", claimed)
 	}
 	return Identity{Gateway: claimed}, nil

@@ -11,6 +11,9 @@ type Metrics struct {
 	rejections *prometheus.CounterVec
 	late       prometheus.Counter
 	refused    prometheus.Counter
+	unknown    prometheus.Gauge
+	ended      *prometheus.CounterVec
+	excess     *prometheus.CounterVec
 }
 
 // NewMetrics makes a server's metrics, none of which has a label for a route or a client.
@@ -36,11 +39,20 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "limpet_xds_refused_total", Help: "Clients that were turned away: without a certificate, or with a wrong one.",
 		}),
+		unknown: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "limpet_xds_unknown_connections", Help: "Connections of which it is not known who they are.",
+		}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "limpet_xds_unknown_ended_total", Help: "Connections that were ended without it being known who they were: late, or too many.",
+		}, []string{"reason"}),
+		excess: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "limpet_xds_excess_total", Help: "Envoys that were cut off for what goes beyond a limit: a message, names, memory, streams.",
+		}, []string{"limit"}),
 	}
 	for t := range typeCount { // a counter that begins at 1 has no increase that an alert could see
 		m.pushes.WithLabelValues(t.String())
 		m.rejections.WithLabelValues(t.String())
 	}
-	to.MustRegister(m.stages, m.streams, m.pushes, m.resources, m.rejections, m.late, m.refused)
+	to.MustRegister(m.stages, m.streams, m.pushes, m.resources, m.rejections, m.late, m.refused, m.unknown, m.ended, m.excess)
 	return m
 }

@@ -41,7 +41,7 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 	k := &c.types[t]
 	for name := range c.dirty[t] {
 		whole := c.find(t, name)
-		r := whole.knownBy(c.routed)
+		r := whole.knownBy(c.knows())
 		switch {
 		case c.isClean(t, name, whole):
 			delete(c.dirty[t], name)

@@ -121,6 +121,14 @@ func NewResource(t Type, name string, content []byte) *Resource {
 	return r
 }
 
+// named is what the resource comes to for an Envoy that says that it has and wants it; nothing for nil.
+func (r *Resource) named() int {
+	if r == nil {
+		return 0
+	}
+	return 2*(nameCost+len(r.Name)) + len(r.Version)
+}
+
 // body is the message for an Envoy that may have refused it so many times.
 func (r *Resource) body(times int) *anypb.Any {
 	if times == 0 || r.Vary == nil {

@@ -2,15 +2,21 @@ package xds
 
 import (
 	"cmp"
-	"context"
+	"errors"
+	"math"
+	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
-	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc"
+
+	"github.com/limpet-proxy/limpet/internal/callers"
 )
 
 // Options are a server's.
@@ -22,9 +28,14 @@ type Options struct {
 	ConnectionAge time.Duration
 	// MostStreams is how many there may be for a Gateway from one address; 0 for any number.
 	MostStreams int
-	// Authenticate, if there is one, judges a peer by its connection and headers, before anything that it sends is read. What it
-	// gives is what Identify gets.
-	Authenticate func(ctx context.Context, from *peer.Peer) (context.Context, error)
+	// MostUnknown is how many connections there may be of which it is not known who they are, each for as long as Within; 0 is
+	// mostUnknown and within.
+	MostUnknown int
+	Within      time.Duration
+	// Budget is what the Envoys of all Gateways may cost together, in bytes of memory; 0 for any number.
+	Budget int
+	// Authenticate is AuthenticateByCertificate unless it says otherwise.
+	Authenticate Authenticate
 	// Identify says whose resources a peer gets.
 	Identify Identify
 	// Judge, if there is one, says what is wrong with an Envoy that has connected, by what it says that it is; empty for nothing.
@@ -57,7 +68,11 @@ type Log interface {
 // Server serves the configurations of Gateways.
 type Server struct {
 	options  Options
+	gate     *callers.Gate
+	budget   budget
 	refusals *rate.Limiter // that the log is told of
+	// kept is the number of the last snapshot whose moved addresses Envoys may have.
+	kept atomic.Uint64
 
 	lock     sync.Mutex
 	gateways map[string]*gateway
@@ -70,6 +85,9 @@ const refusalsTold, refusalsAtOnce = 1, 20
 type gateway struct {
 	latest  *Snapshot // nil if that is not known
 	streams map[*stream]bool
+	// named is the most that its snapshots' names came to, as an Envoy is reckoned that has and wants them all: one that was away has more
+	// than there is now.
+	named int
 	// gone says that there is no such Gateway any more. Proxies of it that come back later are to have nothing either.
 	gone bool
 }
@@ -80,19 +98,62 @@ func NewServer(o Options) *Server {
 		o.Metrics = NewMetrics(prometheus.NewRegistry())
 	}
 	if o.Authenticate == nil {
-		o.Authenticate = func(ctx context.Context, _ *peer.Peer) (context.Context, error) { return ctx, nil }
+		o.Authenticate = AuthenticateByCertificate
 	}
-	return &Server{options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsTold, refusalsAtOnce)}
+	s := &Server{
+		options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsTold, refusalsAtOnce),
+		budget: budget{most: o.Budget, of: map[string]int{}},
+	}
+	s.kept.Store(math.MaxUint64)
+	s.gate = &callers.Gate{
+		Most: cmp.Or(o.MostUnknown, mostUnknown), Within: cmp.Or(o.Within, within), Ended: s.endedUnknown,
+		Count: func(more int) { o.Metrics.unknown.Add(float64(more)) },
+	}
+	return s
 }
 
-// find gives a Gateway by its key, NAMESPACE/NAME. The server is locked.
-func (s *Server) find(key string) *gateway {
-	g := s.gateways[key]
-	if g == nil {
-		g = &gateway{streams: map[*stream]bool{}}
-		s.gateways[key] = g
+// A connection of which it is not known who it is takes up to 64 kB, and is ended within this time, in which a token may be reviewed.
+const (
+	mostUnknown = 1024
+	within      = 20 * time.Second
+)
+
+// Serve answers the Envoys that connect to a listener, by a gRPC server, until that is stopped.
+func (s *Server) Serve(rpc *grpc.Server, l net.Listener) error {
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(rpc, s)
+	return rpc.Serve(s.gate.Listen(l))
+}
+
+// endedUnknown counts a connection that was ended before it was known whose it is.
+func (s *Server) endedUnknown(address string, why error) {
+	reason := "late"
+	if errors.Is(why, callers.ErrMany) {
+		reason = "many"
 	}
-	return g
+	s.options.Metrics.ended.WithLabelValues(reason).Inc()
+	s.tellRefused(address, why)
+}
+
+// Withhold has Envoys not get addresses that have moved by a snapshot with a higher number, until it is called again. The rest goes on.
+func (s *Server) Withhold(number uint64) {
+	if s.kept.Swap(number) >= number {
+		return // those who have it keep it
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, g := range s.gateways {
+		for one := range g.streams {
+			one.inbox.look()
+		}
+	}
+}
+
+// find gives a Gateway by its key, NAMESPACE/NAME, where there is something to be known of it. The server is locked.
+func (s *Server) find(key string) *gateway {
+	if g := s.gateways[key]; g != nil {
+		return g
+	}
+	return &gateway{streams: map[*stream]bool{}}
 }
 
 // Set brings the proxies of a Gateway to a snapshot. It does not wait for them.
@@ -110,7 +171,8 @@ func (s *Server) set(key string, next *Snapshot, gone bool) {
 	if g.latest != nil && changed.isEmpty() {
 		return
 	}
-	g.latest = next
+	s.gateways[key] = g
+	g.latest, g.named = next, max(g.named, next.named)
 	for one := range g.streams {
 		one.inbox.put(next, changed)
 	}
@@ -167,8 +229,11 @@ func (s *Server) Gateways() []string {
 	return keys
 }
 
-// join lets a stream in, unless there are as many of its Gateway from its address as there may be.
-func (s *Server) join(gateway string, one *stream) bool {
+// join lets a stream in, unless there are as many of its Gateway from its address as there may be, or of its namespace.
+func (s *Server) join(gateway string, one *stream) error {
+	if !one.reckon(streamCost) {
+		return s.excess("memory", "the Envoys of namespace %s come to more than there is room for", one.namespace)
+	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	g, same := s.find(gateway), 0
@@ -178,19 +243,46 @@ func (s *Server) join(gateway string, one *stream) bool {
 		}
 	}
 	if s.options.MostStreams > 0 && same >= s.options.MostStreams {
-		return false
+		one.reckon(0)
+		return s.excess("streams", "Gateway %s has %d connections from this address", gateway, s.options.MostStreams)
 	}
+	s.gateways[gateway] = g
 	g.streams[one] = true
 	if g.latest != nil {
 		one.inbox.put(g.latest, g.latest.changesSince(nil))
 	}
-	return true
+	return nil
 }
 
 func (s *Server) leave(gateway string, one *stream) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	delete(s.find(gateway).streams, one)
+	one.reckon(0)
+	g := s.find(gateway)
+	if delete(g.streams, one); g.latest == nil && len(g.streams) == 0 {
+		delete(s.gateways, gateway) // whoever connects may name any
+	}
+}
+
+// mostNamed is what an Envoy of a Gateway may say that it has and wants, as that is reckoned.
+func (s *Server) mostNamed(gateway string) int {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return 2*s.find(gateway).named + moreThanServed
+}
+
+// mostMessage is the size of a message of a Gateway's Envoys: each name that is served twice, with room for its version and more. Of a peer
+// of which only the namespace is known, or not even that, it is that of the largest Gateway that it may be for.
+func (s *Server) mostMessage(isIt func(gateway string) bool) int {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	most := 0
+	for key, g := range s.gateways {
+		if isIt(key) {
+			most = max(most, g.named)
+		}
+	}
+	return most + moreThanNames
 }
 
 // ClientStatus is what is known of a connected Envoy.

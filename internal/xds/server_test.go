@@ -64,13 +64,12 @@ func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster 
 	log := &events{}
 	o.Log, o.Identify = log, IdentifyByCertificate("limpet")
 	s := NewServer(o)
-	rpc := grpc.NewServer()
-	s.Register(rpc)
+	rpc := grpc.NewServer(grpc.MaxRecvMsgSize(32<<20), grpc.InitialWindowSize(1<<16))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = rpc.Serve(listener) }()
+	go func() { _ = s.Serve(rpc, listener) }()
 	t.Cleanup(rpc.Stop)
 	return s, log, func(node, cluster string) *session {
 		connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -82,7 +81,7 @@ func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster 
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := &session{t: t, stream: stream}
+		one := &session{t: t, stream: stream, target: listener.Addr().String()}
 		one.send(&discoveryv3.DeltaDiscoveryRequest{Node: &corev3.Node{Id: node, Cluster: cluster}, TypeUrl: Cluster.URL()})
 		return one
 	}
@@ -92,6 +91,7 @@ func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster 
 type session struct {
 	t      *testing.T
 	stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
+	target string // the server's address
 }
 
 func (s *session) send(request *discoveryv3.DeltaDiscoveryRequest) {
@@ -239,7 +239,7 @@ func TestServerRemove(t *testing.T) {
 
 // TestServerLongTexts: of what a client calls itself, and of what it says of a resource, no more is kept and told than people read.
 func TestServerLongTexts(t *testing.T) {
-	long := strings.Repeat("Ä", 1<<20)
+	long := strings.Repeat("Ä", 200<<10)
 	s, log, connect := startServer(t, Options{Deadline: time.Second})
 	s.Set("default/one", listed(t, time.Now(), "cluster a"))
 	one := connect(long, "default/one")
@@ -407,7 +407,7 @@ func TestServerLimitsNames(t *testing.T) {
 			}
 		}
 	}()
-	name := strings.Repeat("n", 2<<20)
+	name := strings.Repeat("n", 200<<10)
 	ask := func(i int, takesBack bool) error {
 		request := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: Secret.URL(), ResourceNamesSubscribe: []string{fmt.Sprint(name, i)}}
 		if err := one.stream.Send(request); err != nil || !takesBack {
@@ -415,7 +415,7 @@ func TestServerLimitsNames(t *testing.T) {
 		}
 		return one.stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: Secret.URL(), ResourceNamesUnsubscribe: request.GetResourceNamesSubscribe()})
 	}
-	many := 2 * maxTold / len(name)
+	many := 2 * moreThanServed / len(name)
 	for i := range many {
 		if err := ask(i, true); err != nil {
 			t.Fatalf("a client that takes back what it asks for is told %v", err)

@@ -23,6 +23,7 @@ type Snapshot struct {
 	number uint64 // higher than those of all snapshots that were made before
 	tables [typeCount]*table
 	sum    hashSum // of all resources
+	named  int     // what their names come to for an Envoy that has and wants them all
 	// listeners is a hash of the listeners.
 	listeners string
 	// edited are the names of which there is something else than in the snapshot that it was made from, which has the number from.
@@ -104,11 +105,13 @@ func (s *Snapshot) edit(t Type, e Edit) {
 	for _, name := range e.Removed {
 		was, _ := s.tables[t].Delete(entry{name: name})
 		s.sum.replace(was.resource, nil)
+		s.named -= was.resource.named()
 		s.edited.add(t, name)
 	}
 	for _, r := range e.Set {
 		was, _ := s.tables[t].ReplaceOrInsert(entry{r.Name, r})
 		s.sum.replace(was.resource, r)
+		s.named += r.named() - was.resource.named()
 		s.edited.add(t, r.Name)
 		if len(r.Moved) > 0 {
 			r.date(was.resource, s.number)
@@ -143,6 +146,9 @@ func (s *Snapshot) hashListeners() string {
 	}
 	return sum.hash()
 }
+
+// LastNumber is that of the last snapshot.
+func LastNumber() uint64 { return snapshots.Load() }
 
 // Number is higher than those of all snapshots that were made before.
 func (s *Snapshot) Number() uint64 { return s.number }

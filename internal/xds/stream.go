@@ -8,25 +8,22 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"github.com/limpet-proxy/limpet/internal/callers"
 )
 
 // adsStream is a connection of an Envoy.
 type adsStream = discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer
-
-// Register lets a gRPC server answer Envoys.
-func (s *Server) Register(to *grpc.Server) {
-	discoveryv3.RegisterAggregatedDiscoveryServiceServer(to, s)
-}
 
 // StreamAggregatedResources is the protocol's older half, which gives everything of a type with each change.
 func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
@@ -38,9 +35,13 @@ type stream struct {
 	server *Server
 	client *client
 	to     adsStream
+	caller *callers.Caller
 	host   string // that it comes from
 	inbox  inbox
-	status atomic.Pointer[ClientStatus]
+	// namespace is that of its Gateway, and reckoned what of the budget it has.
+	namespace string
+	reckoned  int
+	status    atomic.Pointer[ClientStatus]
 }
 
 // inbox has what is new of a Gateway, until a stream looks at it.
@@ -56,6 +57,11 @@ func (i *inbox) put(latest *Snapshot, changed nameSets) {
 	defer i.lock.Unlock()
 	i.latest = latest
 	i.changed.addAll(changed)
+	i.look()
+}
+
+// look has the stream look for what it can send.
+func (i *inbox) look() {
 	select {
 	case i.wake <- struct{}{}:
 	default: // it has yet to look
@@ -73,44 +79,74 @@ func (i *inbox) take() (latest *Snapshot, changed nameSets) {
 // DeltaAggregatedResources serves one Envoy until it goes.
 func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	from, _ := peer.FromContext(to.Context())
-	ctx, err := s.options.Authenticate(to.Context(), from)
+	caller := callers.Find(from.Addr)
+	defer caller.Forget()
+	ctx, namespace, err := s.options.Authenticate(to.Context(), from)
 	if err != nil {
 		return s.refuse(from, err)
 	}
-	first, err := to.Recv()
-	if err != nil {
-		return err
+	most := s.mostMessage(func(gateway string) bool { return namespace == "" || strings.HasPrefix(gateway, namespace+"/") })
+	caller.Expect(namespace, most)
+	requests := make(chan received)
+	go receive(to, requests)
+	var first *discoveryv3.DeltaDiscoveryRequest
+	select {
+	case r := <-requests:
+		if first, err = r.request, r.err; err != nil {
+			return err
+		}
+	case <-caller.Over():
+		return s.refuse(from, s.excess("message", "a message has more than %d bytes, or takes too long", most))
 	}
 	who, err := s.options.Identify(ctx, from, first.GetNode())
 	if err != nil {
 		return s.refuse(from, err)
 	}
-	now := time.Now()
-	one := &stream{server: s, to: to, host: hostOf(from), inbox: inbox{wake: make(chan struct{}, 1)}}
-	one.client = newClient(s.options.Deadline, one, now)
-	if ready := s.options.Ready; ready != nil {
-		one.client.ready, err = ready(first.GetNode())
-	}
+	one, err := s.newStream(to, from, who, first.GetNode())
 	if err != nil {
-		return status.Error(codes.InvalidArgument, err.Error())
+		return err
 	}
-	one.status.Store(&ClientStatus{
-		Warning: s.options.judge(first.GetNode()),
-		Gateway: who.Gateway, Node: shorten(first.GetNode().GetId()), Identity: who.Name, Address: from.Addr.String(),
-		Version: formatVersion(first.GetNode()), Connected: now.Round(0), Stage: stageBegin.String(),
-	})
-	if !s.join(who.Gateway, one) {
-		return s.refuse(from, status.Errorf(codes.ResourceExhausted, "Gateway %s has %d connections from this address",
-			who.Gateway, s.options.MostStreams))
+	if err := s.join(who.Gateway, one); err != nil {
+		return s.refuse(from, err)
 	}
+	caller.Identified()
 	s.options.Log.Connected(*one.status.Load())
 	s.options.Metrics.streams.Inc()
-	err = one.serve(first)
+	err = one.serve(first, requests)
 	s.leave(who.Gateway, one)
 	s.acknowledged()
 	s.options.Metrics.streams.Dec()
 	s.options.Log.Disconnected(*one.status.Load(), err)
 	return err
+}
+
+// newStream makes a stream of a node that is known.
+func (s *Server) newStream(to adsStream, from *peer.Peer, who Identity, node *corev3.Node) (*stream, error) {
+	now := time.Now()
+	one := &stream{
+		server: s, to: to, caller: callers.Find(from.Addr), host: hostOf(from), inbox: inbox{wake: make(chan struct{}, 1)},
+	}
+	one.namespace, _, _ = strings.Cut(who.Gateway, "/")
+	one.client = newClient(s.options.Deadline, one, now)
+	if ready := s.options.Ready; ready != nil {
+		listener, err := ready(node)
+		if err != nil {
+			return nil, status.Error(codes.InvalidArgument, err.Error())
+		}
+		one.client.ready = listener
+	}
+	one.status.Store(&ClientStatus{
+		Warning: s.options.judge(node),
+		Gateway: who.Gateway, Node: shorten(node.GetId()), Identity: who.Name, Address: from.Addr.String(),
+		Version: formatVersion(node), Connected: now.Round(0), Stage: stageBegin.String(),
+	})
+	return one, nil
+}
+
+// excess counts what goes beyond a limit, and is what its Envoy is told.
+func (s *Server) excess(what, format string, values ...any) error {
+	s.options.Metrics.excess.WithLabelValues(what).Inc()
+	return status.Errorf(codes.ResourceExhausted, format, values...)
 }
 
 func hostOf(from *peer.Peer) string {
@@ -124,14 +160,18 @@ func hostOf(from *peer.Peer) string {
 // refuse is the answer to a peer that gets nothing. Whoever may reach the server can be refused as often as it likes: all are counted, and
 // few are told of.
 func (s *Server) refuse(from *peer.Peer, why error) error {
-	if s.refusals.Allow() {
-		s.options.Log.Refused(from.Addr.String(), errors.New(shorten(why.Error())))
-	}
+	s.tellRefused(from.Addr.String(), why)
 	s.options.Metrics.refused.Inc()
 	if _, has := status.FromError(why); has {
 		return why
 	}
 	return status.Error(codes.PermissionDenied, shorten(why.Error()))
+}
+
+func (s *Server) tellRefused(address string, why error) {
+	if s.refusals.Allow() {
+		s.options.Log.Refused(address, errors.New(shorten(why.Error())))
+	}
 }
 
 // judge says what is wrong with an Envoy.
@@ -160,13 +200,13 @@ type received struct {
 }
 
 // serve takes requests, snapshots and time as they come, and sends what the client says.
-func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest) error {
-	requests := make(chan received)
-	go one.receive(requests)
+func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest, requests <-chan received) error {
 	look := time.NewTicker(max(one.server.options.Deadline/4, 10*time.Millisecond))
 	defer look.Stop()
 	end := one.server.options.endOf(time.Now())
-	one.client.take(first, time.Now())
+	if err := one.take(first); err != nil {
+		return err
+	}
 	for {
 		if err := one.sendNext(); err != nil {
 			return err
@@ -181,9 +221,11 @@ func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest) error {
 			if r.err != nil {
 				return r.err
 			}
-			if one.client.take(r.request, time.Now()); one.client.tellsTooMuch() {
-				return status.Errorf(codes.ResourceExhausted, "what is asked for comes to more than %d MiB", maxTold>>20)
+			if err := one.take(r.request); err != nil {
+				return err
 			}
+		case <-one.caller.Over():
+			return one.server.excess("message", "a message has more than %d bytes, or takes too long", one.mostMessage())
 		case <-one.inbox.wake:
 		case now := <-look.C:
 			if !end.IsZero() && now.After(end) && !one.client.isWaiting() {
@@ -202,13 +244,43 @@ func (o *Options) endOf(now time.Time) time.Time {
 	return now.Add(time.Duration(part * float64(o.ConnectionAge)))
 }
 
+// take takes a request, unless what the Envoy says that it has and wants is too much then: for one of its Gateway, or with all others of
+// its namespace.
+func (one *stream) take(request *discoveryv3.DeltaDiscoveryRequest) error {
+	one.client.take(request, time.Now())
+	one.caller.Take(one.mostMessage())
+	told, gateway := one.client.told(), one.status.Load().Gateway
+	if most := one.server.mostNamed(gateway); told > most {
+		return one.server.excess("names", "what is asked for comes to more than %d bytes, twice what there is for Gateway %s and %d",
+			most, gateway, moreThanServed)
+	}
+	if !one.reckon(streamCost + told) {
+		return one.server.excess("memory", "the Envoys of namespace %s come to more than there is room for", one.namespace)
+	}
+	return nil
+}
+
+func (one *stream) mostMessage() int {
+	own := one.status.Load().Gateway
+	return one.server.mostMessage(func(gateway string) bool { return gateway == own })
+}
+
+// reckon has the stream take so much of its namespace's budget, and not what it has taken before; false if there is not so much.
+func (one *stream) reckon(cost int) bool {
+	if !one.server.budget.change(one.namespace, cost-one.reckoned) {
+		return false
+	}
+	one.reckoned = cost
+	return true
+}
+
 // receive hands requests over until the connection ends.
-func (one *stream) receive(to chan<- received) {
+func receive(from adsStream, to chan<- received) {
 	for {
-		request, err := one.to.Recv()
+		request, err := from.Recv()
 		select {
 		case to <- received{request, err}:
-		case <-one.to.Context().Done():
+		case <-from.Context().Done():
 			return
 		}
 		if err != nil {
@@ -223,6 +295,7 @@ func (one *stream) sendNext() error {
 		one.client.see(latest, changed)
 	}
 	now := time.Now()
+	one.client.kept = one.server.kept.Load()
 	for _, message := range one.client.next(now) {
 		if err := one.to.Send(message); err != nil {
 			return err

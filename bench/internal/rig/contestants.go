@@ -28,6 +28,8 @@ const (
 	LimpetHeader = "limpet-header"
 	LimpetIdle   = "limpet-idle"
 	LimpetMany   = "limpet-10000"
+	// LimpetEverywhere has its filters on on all routes, as one may write it by hand.
+	LimpetEverywhere = "limpet-everywhere"
 )
 
 // Many is how many policies LimpetMany has.
@@ -53,6 +55,16 @@ var changes = map[string]listenerChange{
 	LimpetHeader: func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetHeader, r.wasm, one("x-cart")) },
 	LimpetIdle:   func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetIdle, r.wasm, idle) },
 	LimpetMany:   func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetMany, r.wasm, many) },
+	LimpetEverywhere: func(r *Rig, l listenerTree) error {
+		text, err := l.everywhere()
+		l.module(r.wasm, LimpetEverywhere, text)
+		return err
+	},
+	NativeEverywhere: func(r *Rig, l listenerTree) error {
+		text, err := l.everywhere()
+		l.native(r.shippedNative(), text)
+		return err
+	},
 	Native:       func(r *Rig, l listenerTree) error { return r.native(l, one("cart")) },
 	NativeHeader: func(r *Rig, l listenerTree) error { return r.native(l, one("x-cart")) },
 	NativeIdle:   func(r *Rig, l listenerTree) error { return r.native(l, idle) },
@@ -142,6 +154,27 @@ func (l listenerTree) configure(change func(*policyconfig.Config)) (string, erro
 	}
 	text, err := policyconfig.Marshal(config)
 	return string(text), err
+}
+
+// everywhere turns the filters on on all routes, and gives the filter's configuration, which has the policy itself.
+func (l listenerTree) everywhere() (string, error) {
+	for _, filter := range l.manager()["http_filters"].([]any) {
+		delete(filter.(object), "disabled")
+	}
+	levels := append(l.routes(), at(l.manager(), "route_config"), at(l.manager(), "route_config", "virtual_hosts", 0))
+	for _, level := range levels {
+		delete(level.(object), "typed_per_filter_config")
+	}
+	config, err := l.policies()
+	if err != nil {
+		return "", err
+	}
+	one("cart")(&config)
+	text, err := policyconfig.Marshal(config)
+	if err != nil {
+		return "", err
+	}
+	return string(text), l.carry(&policyconfig.Config{}) // routes have their bare names
 }
 
 // one leaves the policy with that session name alone.

@@ -14,6 +14,8 @@ const (
 	NativeHeader = "native-header"
 	NativeIdle   = "native-idle"
 	NativeMany   = "native-10000"
+	// NativeEverywhere is on on all routes.
+	NativeEverywhere = "native-everywhere"
 	// NativeEmpty is an empty module in C.
 	NativeEmpty = "empty-native"
 	// NativeRust is a module in Rust with limpet's token.
@@ -26,9 +28,11 @@ func (r *Rig) native(l listenerTree, change func(*policyconfig.Config)) error {
 	if err != nil {
 		return err
 	}
-	l.native(filepath.Join(r.root, "dist", "liblimpet.so"), text)
+	l.native(r.shippedNative(), text)
 	return nil
 }
+
+func (r *Rig) shippedNative() string { return filepath.Join(r.root, "dist", "liblimpet.so") }
 
 func rustNative(r *Rig, l listenerTree) error {
 	configuration, err := json.Marshal(rustPolicies)

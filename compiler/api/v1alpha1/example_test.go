@@ -51,13 +51,8 @@ func ExampleLoadBalancerPolicy() {
 	strategy := v1alpha1.RequestHash
 	section := gatewayv1.SectionName("checkout")
 	spec := v1alpha1.LoadBalancerPolicySpec{
-		TargetRefs: []gatewayv1.LocalPolicyTargetReferenceWithSectionName{{
-			LocalPolicyTargetReference: gatewayv1.LocalPolicyTargetReference{
-				Group: gatewayv1.GroupName, Kind: "HTTPRoute", Name: "cart",
-			},
-			SectionName: &section,
-		}},
-		Strategy: &strategy,
+		TargetRefs: []v1alpha1.PolicyTargetReference{{Kind: "HTTPRoute", Name: "cart", SectionName: &section}},
+		Strategy:   &strategy,
 		RequestHashPolicies: []v1alpha1.RequestHashPolicy{
 			{Terminal: true, HeaderHashOptions: &v1alpha1.HeaderHashOptions{HeaderName: "X-User"}},
 			{HashSourceIP: true},
@@ -76,8 +71,7 @@ func ExampleLoadBalancerPolicy() {
 	// - hashSourceIP: true
 	// strategy: RequestHash
 	// targetRefs:
-	// - group: gateway.networking.k8s.io
-	//   kind: HTTPRoute
+	// - kind: HTTPRoute
 	//   name: cart
 	//   sectionName: checkout
 }

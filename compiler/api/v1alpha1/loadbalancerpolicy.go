@@ -46,11 +46,11 @@ type LoadBalancerPolicySpec struct {
 	// GRPCRoutes (with sectionName: the rule of that name). A Service's sectionName is the name of a port.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:items:XValidation:rule="self.kind == 'Service' ? self.group == '' : self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'GRPCRoute']",message="must be a Service of group \"\", or an HTTPRoute or GRPCRoute of group gateway.networking.k8s.io"
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.group == b.group && a.kind == b.kind && a.name == b.name && (has(a.sectionName) ? a.sectionName : '') == (has(b.sectionName) ? b.sectionName : '')))",message="must not name a target twice"
+	// +kubebuilder:validation:items:XValidation:rule="self.kind in ['Service', 'HTTPRoute', 'GRPCRoute']",message="must be a Service, an HTTPRoute or a GRPCRoute"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.kind == b.kind && a.name == b.name && (has(a.sectionName) ? a.sectionName : '') == (has(b.sectionName) ? b.sectionName : '')))",message="must not name a target twice"
 	// +listType=atomic
 	// +required
-	TargetRefs []gatewayv1.LocalPolicyTargetReferenceWithSectionName `json:"targetRefs"`
+	TargetRefs []PolicyTargetReference `json:"targetRefs"`
 
 	// Strategy is RoundRobin (also where nothing or anything else is written), WeightedLeastRequest, Random,
 	// RequestHash or Cookie.

@@ -40,10 +40,11 @@ type SessionPersistencePolicy struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.targetRefs) != has(self.targetRef)",message="write exactly one of targetRefs and targetRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.strategy) || !(has(self.default) || has(self.override))",message="may not be set together with default or override, which are strategies of their own",fieldPath=".strategy",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.scope) || (!has(self.targetRefs) || self.targetRefs.all(t, t.kind in ['HTTPRoute', 'GRPCRoute'] && !has(t.sectionName))) && (!has(self.targetRef) || self.targetRef.kind in ['HTTPRoute', 'GRPCRoute'] && !has(self.targetRef.sectionName))",message="may only be set for HTTPRoutes and GRPCRoutes without sectionName",fieldPath=".scope",reason=FieldValueForbidden
 type SessionPersistencePolicySpec struct {
-	// TargetRefs are the objects that the policy attaches to, in its own namespace: Services (with sectionName: the port of
-	// that name), HTTPRoutes and GRPCRoutes (with sectionName: the rule of that name), Gateways (with sectionName: the listener of that name),
-	// GatewayClasses (S2, S4) and Istio's VirtualServices (with sectionName: the HTTP route of that name).
+	// TargetRefs are the objects that the policy attaches to: this Namespace itself (all of its routes), and in it Services (with
+	// sectionName: the port of that name), HTTPRoutes and GRPCRoutes (with sectionName: the rule of that name), Gateways (with sectionName:
+	// the listener of that name), GatewayClasses (S2, S4) and Istio's VirtualServices (with sectionName: the HTTP route of that name).
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.kind == b.kind && a.name == b.name && (has(a.sectionName) ? a.sectionName : '') == (has(b.sectionName) ? b.sectionName : '')))",message="must not name a target twice"
@@ -58,6 +59,12 @@ type SessionPersistencePolicySpec struct {
 	// ClassName restricts the policy to requests that come through Gateways of this GatewayClass (S2).
 	// +optional
 	ClassName *gatewayv1.ObjectName `json:"className,omitempty"`
+
+	// Scope says what the sessions of a route's rules belong to: each to its rule, or all to the route, so that a session that
+	// begins at one rule goes on at the others (S22). It is for HTTPRoutes and GRPCRoutes as a whole, and does not merge. Rule where
+	// it is left out.
+	// +optional
+	Scope *SessionScope `json:"scope,omitempty"`
 
 	// Strategy says how the plain fields meet those of other policies above and below, in GEP-713's words. AtomicDefaults
 	// hold whole, and only where nothing below the target says anything; PatchDefaults fill in what nothing below writes.
@@ -79,6 +86,17 @@ type SessionPersistencePolicySpec struct {
 	// +optional
 	Override *SessionSettings `json:"override,omitempty"`
 }
+
+// SessionScope is what a route's sessions belong to.
+//
+// +kubebuilder:validation:Enum=Rule;Route
+type SessionScope string
+
+// The scopes.
+const (
+	ScopeRule  SessionScope = "Rule"
+	ScopeRoute SessionScope = "Route"
+)
 
 // MergeStrategy is how a policy meets others of its kind above and below it (GEP-713, "merge strategies").
 //

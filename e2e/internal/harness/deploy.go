@@ -128,5 +128,8 @@ func Limpet(t testing.TB, env []string, args ...string) (code int, stdout, stder
 // environment is the little of the test's own environment that programs get, and more variables.
 func environment(more ...string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir()}
+	if limit := os.Getenv("GOMEMLIMIT"); limit != "" {
+		env = append(env, "GOMEMLIMIT="+limit)
+	}
 	return append(env, more...)
 }

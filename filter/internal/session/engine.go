@@ -70,7 +70,7 @@ type Policy struct {
 	Name  string
 	// Counters is for the host, which counts outcomes.
 	Counters *Counters
-	// Noted is for the host too: a bit for each outcome that it has seen of the policy.
+	// Noted is for the host too: a bit for each outcome that it has seen of the policy, and then one for each warning.
 	Noted uint32
 	home  *routePolicies // where it came with a route
 

@@ -33,9 +33,11 @@ struct config {
 	struct engine engines[];
 };
 
-// counters_keep has a new configuration go on with the labelled counters of those before; NO_METRIC has none.
+// counters_keep has a new configuration go on with the labelled counters of a family of those before; NO_METRIC has none. The numbers of
+// families are those of metrics.go.
 #define NO_METRIC SIZE_MAX
-void counters_keep(void *config, size_t id);
+enum family { FAMILY_SESSIONS = 0, FAMILY_WARNINGS = 1 };
+void counters_keep(enum family family, void *config, size_t id);
 
 // What TinyGo's code offers. limpet_main runs the packages' initialisers.
 int limpet_main(int argc, char **argv);

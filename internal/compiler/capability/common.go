@@ -71,6 +71,7 @@ var common = Declaration{
 	"SessionPersistencePolicy unset[]":                  yes,
 	"SessionPersistencePolicy targetRef":                yes,
 	"SessionPersistencePolicy className":                yes,
+	"SessionPersistencePolicy scope":                    yes,
 	"SessionPersistencePolicy targetRefs[].group":       yes,
 	"SessionPersistencePolicy targetRefs[].namespace":   yes,
 	"SessionPersistencePolicy targetRefs[].kind":        yes,

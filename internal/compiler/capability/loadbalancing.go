@@ -10,6 +10,7 @@ var (
 		"targetRefs[].group",
 		"targetRefs[].kind",
 		"targetRefs[].name",
+		"targetRefs[].namespace",
 		"targetRefs[].sectionName",
 		"requestHashPolicies[].terminal",
 		"requestHashPolicies[].headerHashOptions.headerName",

@@ -142,6 +142,9 @@ func (d *describer) describeSession(decision *policy.Decision) Session {
 			s.Fields = append(s.Fields, f)
 		}
 	}
+	if e.Scope.Value != nil {
+		s.Fields = append(s.Fields, Field{Name: scopeField, Origin: d.newOrigin(e.Scope)})
+	}
 	for _, drop := range e.Ignored {
 		s.Notes = append(s.Notes, drop.Origin.String()+": "+drop.Message())
 	}
@@ -243,6 +246,14 @@ func (d *describer) findPath(p *policyconfig.Policy) string {
 // disabledField is the field that turns sessions off; no other has an effect then.
 const disabledField = "disabled"
 
+// scopeField is a field of policies for routes that does not merge with others, and so is none of a session's.
+const scopeField = "scope"
+
+// isIgnored tells whether a field does not hold though nothing stronger writes it.
+func isIgnored(e *precedence.Effective, field string) bool {
+	return slices.ContainsFunc(e.Ignored, func(drop precedence.IgnoredField) bool { return drop.Field == field })
+}
+
 // describeEffect shows what a policy does on a way; false if it has no say there.
 func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (Effect, bool) {
 	out := Effect{TrafficPath: newTrafficPath(decision.Path, decision.Rule)}
@@ -259,6 +270,9 @@ func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (E
 				)
 			}
 		}
+	}
+	if e.On && e.Scope.Value != nil && e.Scope.Origin.Ref == ref && !withheld && !isIgnored(e, scopeField) {
+		out.Effective = append(out.Effective, Field{Name: scopeField, Origin: d.newOrigin(e.Scope)})
 	}
 	if out.Notes = d.listNotes(ref, decision); withheld && writesSome(ref, e) {
 		out.Notes = append(out.Notes, d.findWithheld(decision))

@@ -149,19 +149,19 @@ func TestFieldsOfASession(t *testing.T) {
 		"against another's": {func(in *input) {
 			in.turnOn(field("absoluteTimeout", writes(yours, 9, "spec.absoluteTimeout", "2h"), "", writes(mine, 12, "spec.absoluteTimeout", "1h")))
 		}, "absoluteTimeout=2h@9 SessionPersistencePolicy default/yours spec.absoluteTimeout :7 | 1h@12 SessionPersistencePolicy default/mine spec.absoluteTimeout :7", ""},
-		"against the built-in":     {func(in *input) { in.turnOn(field("failStatus", writes(mine, 12, "spec.failStatus", "500"), "503")) }, "failStatus=500@12 SessionPersistencePolicy default/mine spec.failStatus :7 | 503@25", ""},
+		"against the built-in":     {func(in *input) { in.turnOn(field("failStatus", writes(mine, 12, "spec.failStatus", "500"), "503")) }, "failStatus=500@12 SessionPersistencePolicy default/mine spec.failStatus :7 | 503@28", ""},
 		"the same as the built-in": {func(in *input) { in.turnOn(field("failStatus", writes(mine, 12, "spec.failStatus", "503"), "503")) }, "failStatus=503@12 SessionPersistencePolicy default/mine spec.failStatus :7", ""},
-		"built in":                 {func(in *input) { in.turnOn(field("failStatus", builtIn("503"), "503")) }, "failStatus=503@25", ""},
+		"built in":                 {func(in *input) { in.turnOn(field("failStatus", builtIn("503"), "503")) }, "failStatus=503@28", ""},
 		"no value at all":          {func(in *input) { in.turnOn(field("endSessionHeader", builtIn(""), "")) }, "", ""},
 		"disabled is not shown":    {func(in *input) { in.turnOn(field("disabled", writes(mine, 12, "spec", "false"), "")) }, "", ""},
-		"the name that is made":    {func(in *input) { in.turnOn(field("sessionName", builtIn(""), "")) }, "sessionName=limpet-r@25", ""},
+		"the name that is made":    {func(in *input) { in.turnOn(field("sessionName", builtIn(""), "")) }, "sessionName=limpet-r@28", ""},
 		"the paths that are made": {func(in *input) {
 			in.turnOn(field("cookie.path", builtIn(""), ""))
 			for _, path := range []string{"/a", "/b", "/a", ""} {
 				in.decision.Policies = append(in.decision.Policies, policyconfig.Policy{Cookie: &policyconfig.Cookie{Path: path}})
 			}
 			in.decision.Policies = append(in.decision.Policies, policyconfig.Policy{})
-		}, "cookie.path=/a, /b@25", ""},
+		}, "cookie.path=/a, /b@28", ""},
 		"what does not apply": {func(in *input) {
 			in.turnOn()
 			in.decision.Effective.Ignored = []precedence.IgnoredField{{FieldValue: writes(mine, 12, "spec.cookie", ""), Reason: "does not apply"}}

@@ -57,6 +57,7 @@ func (g *gatherer) addRoute(route *gateway.Route) {
 		g.all.HostRoutes = append(g.all.HostRoutes, route)
 	}
 	g.addPolicies(route.Origin().Ref)
+	g.addPolicies(object.Ref{Kind: object.KindNamespace, Name: route.Namespace})
 	g.addParents(route)
 	g.addContents(route.Namespace)
 	if n := g.from.objects.namespaces[route.Namespace]; n != nil {

@@ -24,7 +24,7 @@ const (
 	// of none.
 	endpoints subject = iota
 	selectable
-	// policies are the session policies that are attached to a Service or a route.
+	// policies are the session policies that are attached to a Service, a route or a Namespace.
 	policies
 	// listeners are all that says where requests arrive by way of a Gateway, a GatewayClass or a ListenerSet, and the session
 	// policies that are attached there; without a name those of all Gateways.

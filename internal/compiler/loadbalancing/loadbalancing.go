@@ -161,6 +161,9 @@ func (p *Policies) attachPolicy(
 	path := field.NewPath("spec", "targetRefs").Index(index)
 	a := Attachment{Policy: attached, Target: t, Path: path.String()}
 	switch {
+	case !o.Value.Spec.TargetRefs[index].IsIn(o.Namespace):
+		a.Reason, a.Message = report.ReasonInvalid, "policies attach to objects of their own namespace, "+o.Namespace+", only"
+		p.rep.WarnForAt(o, a.Reason, a.Path, a.Message)
 	case !there(object.TargetRef{Ref: t.Ref}):
 		a.reportMissing(p.rep, path.Child("name"), t.Name, "there is no "+t.Ref.String()+" in the input")
 	case !there(t):

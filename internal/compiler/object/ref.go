@@ -13,6 +13,7 @@ const (
 	KindGateway      = "Gateway"
 	KindHTTPRoute    = "HTTPRoute"
 	KindGRPCRoute    = "GRPCRoute"
+	KindNamespace    = "Namespace"
 	KindService      = "Service"
 	KindXBackend     = "XBackend"
 
@@ -40,6 +41,7 @@ var RouteKinds = []string{KindHTTPRoute, KindGRPCRoute, KindVirtualService}
 
 // apiKinds are those kinds that are not Gateway API's.
 var apiKinds = map[string]schema.GroupKind{
+	KindNamespace:      {Kind: KindNamespace},
 	KindService:        {Kind: KindService},
 	KindVirtualService: {Group: "networking.istio.io", Kind: KindVirtualService},
 	KindHostname:       {Group: "networking.istio.io", Kind: KindHostname},
@@ -66,7 +68,7 @@ const (
 	KindSecret           = "Secret"
 )
 
-// Ref names an object. Namespace is empty for a GatewayClass.
+// Ref names an object. Namespace is empty for a GatewayClass and a Namespace.
 type Ref struct{ Kind, Namespace, Name string }
 
 // Key names the object within its kind: namespace/name, or the name alone where there is no namespace.

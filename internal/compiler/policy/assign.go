@@ -11,7 +11,11 @@ import (
 )
 
 // HeldName is a session's name as it was claimed and as it was emitted in the last result.
-type HeldName struct{ Written, Emitted string }
+type HeldName struct {
+	Written, Emitted string
+	// Shares says, of the scope that a rule has by itself, that it shared the sessions of its route.
+	Shares bool
+}
 
 // HeldNames has them by the sessions' scopes.
 type HeldNames map[string]HeldName
@@ -22,6 +26,9 @@ func (d *Decisions) HeldNames() HeldNames {
 	for _, p := range d.Paths {
 		if p.Name != "" && p.Withheld == "" {
 			held[p.Scope] = p.held
+			if p.ofRoute {
+				held[RuleIdentity(p.Route, p.Rule).Scope()] = HeldName{Shares: true}
+			}
 		}
 	}
 	return held
@@ -99,7 +106,7 @@ func (a *assignment) suffixShared() {
 	}
 	for _, claims := range groups {
 		sharers := a.listClaimants(claims, (*claim).isOwnCookie)
-		hadPlain := func(x *claimant) bool { return a.held[x.scope] == HeldName{x.name, x.name} }
+		hadPlain := func(x *claimant) bool { return a.held[x.scope] == HeldName{Written: x.name, Emitted: x.name} }
 		colliding := findColliding(sharers)
 		still := findColliding(slices.DeleteFunc(slices.Clone(sharers), func(x *claimant) bool { return !hadPlain(x) }))
 		for _, x := range sharers {
@@ -284,7 +291,7 @@ func (c *claim) namePath() string {
 // findHeld gives what is remembered of the session's name: what was claimed before the last suffix.
 func (s *configuredSession) findHeld() HeldName {
 	if s.assigned.text != s.assigned.shared {
-		return HeldName{s.assigned.shared, s.assigned.text}
+		return HeldName{Written: s.assigned.shared, Emitted: s.assigned.text}
 	}
-	return HeldName{s.name, s.assigned.text}
+	return HeldName{Written: s.name, Emitted: s.assigned.text}
 }

@@ -124,7 +124,7 @@ func TestIncumbentNames(t *testing.T) {
 	cart := "[" + ruleWith("/", "{sessionName: cart}") + "]"
 	both := []string{routeOn("one", "a", "", cart), routeOn("one", "z", "", cart)}
 	scope := takeSteps(t, Options{}, both[1]).named[0].claims[0].scope
-	held := HeldNames{scope: {"cart", "cart"}}
+	held := HeldNames{scope: {Written: "cart", Emitted: "cart"}}
 	nameOf := func(s *steps, rule int) string { return s.named[rule].names[0].text }
 	if s := takeSteps(t, Options{HeldNames: held}, both...); nameOf(s, 0) == "cart" || nameOf(s, 1) != "cart" {
 		t.Errorf("the incumbent's name is %s, the other's %s", nameOf(s, 1), nameOf(s, 0))
@@ -132,11 +132,11 @@ func TestIncumbentNames(t *testing.T) {
 	if s := takeSteps(t, Options{}, both...); nameOf(s, 0) != "cart" || nameOf(s, 1) == "cart" {
 		t.Errorf("without incumbents the first has %s, the second %s", nameOf(s, 0), nameOf(s, 1))
 	}
-	held = HeldNames{scope: {"cart", "cart-qualified"}}
+	held = HeldNames{scope: {Written: "cart", Emitted: "cart-qualified"}}
 	if s := takeSteps(t, Options{HeldNames: held}, both[1:]...); nameOf(s, 0) != "cart-qualified" {
 		t.Errorf("once it is alone it has %s", nameOf(s, 0))
 	}
-	held = HeldNames{scope: {"other", "other-qualified"}}
+	held = HeldNames{scope: {Written: "other", Emitted: "other-qualified"}}
 	if s := takeSteps(t, Options{HeldNames: held}, both[1:]...); nameOf(s, 0) != "cart" {
 		t.Errorf("under a name that is new it has %s", nameOf(s, 0))
 	}
@@ -161,7 +161,7 @@ func TestIncumbentsOfSharedNames(t *testing.T) {
 		return names
 	}
 	const scope = "HTTPRoute/default/a/rule/old"
-	plain, suffixed := HeldNames{scope: {"app", "app"}}, HeldNames{scope: {"app", suffix("app", scope)}}
+	plain, suffixed := HeldNames{scope: {Written: "app", Emitted: "app"}}, HeldNames{scope: {Written: "app", Emitted: suffix("app", scope)}}
 	if names := namesOf(nil, rule("old")); names["old"] != "app" {
 		t.Errorf("alone, without a memory: %s", names)
 	}
@@ -174,7 +174,7 @@ func TestIncumbentsOfSharedNames(t *testing.T) {
 	if names := namesOf(suffixed, rule("old")); names["old"] != suffix("app", scope) {
 		t.Errorf("alone again: %s", names)
 	}
-	renamed := HeldNames{scope: {"other", "other"}}
+	renamed := HeldNames{scope: {Written: "other", Emitted: "other"}}
 	if names := namesOf(renamed, rule("new"), rule("old")); names["old"] == "app" {
 		t.Errorf("under a name that is new: %s", names)
 	}

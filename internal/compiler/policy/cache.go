@@ -16,6 +16,7 @@ type Cache struct {
 	validated  *memo.Table[object.Ref, policyInputs, *validatedPolicy]
 	order      *memo.SortOrder[ruleKey]
 	claimed    *memo.Table[locationKey, *ruleInput, *claimedRule]
+	shared     *memo.Table[locationKey, shareInput, *claimedRule]
 	configured *memo.Table[locationKey, *namedRule, *configuredRule]
 }
 
@@ -26,13 +27,14 @@ func NewCache() Cache {
 		validated:  memo.NewTable[object.Ref, policyInputs, *validatedPolicy]("policies"),
 		order:      memo.NewSortOrder[ruleKey]("order of rules"),
 		claimed:    memo.NewTable[locationKey, *ruleInput, *claimedRule]("resolved rules"),
+		shared:     memo.NewTable[locationKey, shareInput, *claimedRule]("rules that share sessions"),
 		configured: memo.NewTable[locationKey, *namedRule, *configuredRule]("configured rules"),
 	}
 }
 
 // Steps are what it keeps.
 func (c Cache) Steps() []memo.Step {
-	return []memo.Step{c.targets, c.validated, c.order, c.claimed, c.configured}
+	return []memo.Step{c.targets, c.validated, c.order, c.claimed, c.shared, c.configured}
 }
 
 // targetInputs are everything that Targets are made from.
@@ -105,7 +107,7 @@ func (c Cache) sortRules(rules []ruleKey) []ruleKey {
 
 // resolveAndClaim is resolveRule and claimNames for each rule: one step to keep, because nothing else needs the first.
 func (c Cache) resolveAndClaim(inputs []*ruleInput) []*claimedRule {
-	return c.claimed.GetAll(inputs, func(in *ruleInput) *claimedRule { return claimNames(resolveRule(in)) })
+	return c.claimed.GetAll(inputs, func(in *ruleInput) *claimedRule { return claimNames(resolveRule(in), nil) })
 }
 
 // configureRules is configureRule for each rule.

@@ -15,12 +15,17 @@ import (
 type claimedRule struct {
 	*resolvedRule
 	claims []*claim // one for each path where sessions are on
+	// apart says why the rule does not share the sessions of its route though a policy says so; empty for nothing to say.
+	apart string
 }
 
 // claim is the name that a session is to have, and where it meets others of that name. Sessions of one scope are one session.
 type claim struct {
 	*resolvedPath
 	scope string
+	// ofRoute says that other rules of the route share the session, and routePath is the path that all of them have in common.
+	ofRoute   bool
+	routePath string
 	// name is the one that is claimed: written, or generated, unless the rule's backends can't share that (S27).
 	name, written string
 	nameField     *precedence.Field // where the name is written; nil if it is generated
@@ -28,13 +33,16 @@ type claim struct {
 	refusals      []Refusal // those of the path, and what the filter would refuse
 }
 
-// claimNames gives every session its scope and the name that it claims.
-func claimNames(resolved *resolvedRule) *claimedRule {
+// claimNames gives every session its scope and the name that it claims. With a share the rule may share those of its route.
+func claimNames(resolved *resolvedRule, share *routeShare) *claimedRule {
 	r := &claimedRule{resolvedRule: resolved}
+	if share != nil {
+		r.apart = share.apart
+	}
 	id := RuleIdentity(r.route, r.rule)
 	for _, p := range r.paths {
 		if p.effective.On {
-			r.claims = append(r.claims, newClaim(p, id))
+			r.claims = append(r.claims, newClaim(p, id, share))
 		}
 	}
 	r.suffixBackendNames()
@@ -49,8 +57,12 @@ func claimNames(resolved *resolvedRule) *claimedRule {
 	return r
 }
 
-func newClaim(p *resolvedPath, id Identity) *claim {
-	c := &claim{resolvedPath: p, scope: p.decideScope(id), refusals: slices.Clip(p.refusals)}
+func newClaim(p *resolvedPath, id Identity, share *routeShare) *claim {
+	c := &claim{resolvedPath: p, refusals: slices.Clip(p.refusals)}
+	if share != nil && share.apart == "" {
+		c.ofRoute, c.routePath = c.wantsRoute(), share.path
+	}
+	c.scope = c.decideScope(id)
 	if name, written := p.effective.SessionName(); written {
 		c.written, c.nameField = name, p.effective.Field("sessionName")
 	} else {
@@ -61,14 +73,18 @@ func newClaim(p *resolvedPath, id Identity) *claim {
 }
 
 // decideScope is what the session's tokens are bound to (S22).
-func (p *resolvedPath) decideScope(id Identity) string {
+func (c *claim) decideScope(id Identity) string {
+	scope := id.Scope()
+	if c.ofRoute {
+		scope = id.RouteScope()
+	}
 	switch {
-	case p.backend < 0:
-		return id.Scope()
-	case p.effective.TurnedOnBy.Level == precedence.InlineXBackend:
-		return truncateName("XBackend/"+p.backends[p.backend].Object.Key(), policyconfig.MaxScope)
-	default:
-		return id.backendScope(&p.backends[p.backend])
+	case c.backend < 0:
+		return scope
+	case c.effective.TurnedOnBy.Level == precedence.InlineXBackend:
+		return truncateName("XBackend/"+c.backends[c.backend].Object.Key(), policyconfig.MaxScope)
+	default: // a session in one of the backends
+		return truncateName(scope+backendPart(&c.backends[c.backend]), policyconfig.MaxScope)
 	}
 }
 
@@ -81,12 +97,9 @@ func generateName(kind policyconfig.Type, scope string) string {
 }
 
 // suffixBackendNames suffixes a cookie's name that several of the rule's backends have: one cookie can't hold a session in
-// each of them (S27). Two XBackends that write the same name are not helped: that is a collision. Nor is a header suffixed: a
+// each of them (S27), nor in those that other rules of the route may have. Two XBackends that write the same name are not helped: that is a collision. Nor is a header suffixed: a
 // client sends one value, and only the session in the backend used last is kept, which the report says.
 func (r *claimedRule) suffixBackendNames() {
-	if len(r.claims) < 2 {
-		return
-	}
 	count := map[string]int{}
 	suffixable := slices.DeleteFunc(slices.Clone(r.claims), func(c *claim) bool {
 		return c.nameField == nil || c.nameField.Level == precedence.InlineXBackend || c.effective.Envelope()
@@ -95,7 +108,7 @@ func (r *claimedRule) suffixBackendNames() {
 		count[strings.ToLower(c.name)]++
 	}
 	for _, c := range suffixable {
-		if c.isCookie() && count[strings.ToLower(c.written)] > 1 {
+		if c.isCookie() && (count[strings.ToLower(c.written)] > 1 || c.ofRoute && c.backend >= 0) {
 			c.name = suffix(c.written, c.scope)
 		}
 	}

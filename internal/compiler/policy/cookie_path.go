@@ -53,20 +53,38 @@ func (p *resolvedPath) cookieDomain() (string, bool) {
 	return domain, is && domain != ""
 }
 
-func (p *resolvedPath) cookiePath(match int) string {
+// cookiePath is the cookie's Path for a match.
+func (c *claim) cookiePath(match int) string {
+	path, fixed := c.fixedPath()
+	switch {
+	case fixed:
+		return path
+	case c.ofRoute:
+		return c.routePath
+	default:
+		return c.derivePath(match)
+	}
+}
+
+// fixedPath is a Path that does not depend on what the rule matches; false if it does.
+func (p *resolvedPath) fixedPath() (path string, fixed bool) {
 	path, written := p.effective.CookiePath()
 	switch {
 	case p.effective.Envelope():
-		return "" // the application chooses it
+		return "", true // the application chooses it
 	case written:
-		return path
+		return path, true
 	case p.release == sessionapi.Release17:
-		return "/"
+		return "/", true
 	case p.effective.TurnedOnBy.Level.IsOnService():
-		return "" // the routes of a Service have different paths
-	default:
-		return cutUnholdable(matchPath(p.route.Value.Spec.Rules[p.rule].Matches, match))
+		return "", true // the routes of a Service have different paths
 	}
+	return "", false
+}
+
+// derivePath is the Path that a match gives.
+func (l *ruleLocation) derivePath(match int) string {
+	return cutUnholdable(matchPath(l.route.Value.Spec.Rules[l.rule].Matches, match))
 }
 
 // cutUnholdable cuts off what a Path attribute can't hold, together with its segment (S24). Browsers send a cookie of the

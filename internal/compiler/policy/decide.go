@@ -50,7 +50,7 @@ func (c Cache) DecidePart(
 	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
 	limit := findAncestorLimit(objects, targets, attached, rules, o, rep)
 	inputs := gatherInputs(rules, attached, limit, o)
-	claimed := c.resolveAndClaim(inputs)
+	claimed := c.shareSessions(c.resolveAndClaim(inputs), o.HeldNames)
 	named := assignNames(claimed, o)
 	decided, shared := shareRules(rules, c.configureRules(named), limit)
 	noteLimits(decided, o)

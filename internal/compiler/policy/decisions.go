@@ -94,7 +94,8 @@ type Decision struct {
 	// Limits are the fields that do not hold as they are written.
 	Limits []Limit
 
-	held HeldName // for the next result
+	held    HeldName // for the next result
+	ofRoute bool     // whether other rules of the route share the session
 }
 
 // Refusal is one reason why a rule can't have its session.

@@ -11,7 +11,8 @@ func (d *reporter) reportDefaultsForAll(s *Session) {
 	by := s.Effective.TurnedOnBy
 	above := by.Level == precedence.LevelOf(precedence.Default, precedence.OnGatewayClass) ||
 		by.Level == precedence.LevelOf(precedence.Default, precedence.OnGateway) ||
-		by.Level == precedence.LevelOf(precedence.Default, precedence.OnListener)
+		by.Level == precedence.LevelOf(precedence.Default, precedence.OnListener) ||
+		by.Level == precedence.LevelOf(precedence.Default, precedence.OnNamespace)
 	if !above || !by.Implied || d.told[by.Origin] {
 		return
 	}

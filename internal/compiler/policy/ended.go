@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
@@ -25,11 +26,18 @@ func FindEndedSessions(before, after *Decisions) (ended []EndedSessions) {
 	wereKept, areKept := before.indexCookies(), after.indexCookies()
 	reported := map[string]bool{}
 	for _, was := range before.Paths {
-		if was.Scope == "" || len(was.Policies) == 0 || reported[was.Scope] {
+		key, own := was.Scope, rules.findRebound(was)
+		if own != nil {
+			key += " in " + own.Scope
+		}
+		if was.Scope == "" || len(was.Policies) == 0 || reported[key] {
 			continue
 		}
 		e := EndedSessions{Route: was.Route, Rule: -1}
-		if is := sessions[was.Scope]; is != nil {
+		if is := sessions[was.Scope]; own != nil {
+			e.Route, e.Rule = own.Route, own.Rule
+			e.Why = fmt.Sprintf("its sessions belonged to %s and belong to %s (spec.scope of a policy for the route)", was.Scope, own.Scope)
+		} else if is != nil {
 			e.Route, e.Rule, e.Why = is.Route, is.Rule, describeDifference(&was.Policies[0], &is.Policies[0])
 			if e.Why == "" {
 				e.Why = describeMove(wereKept[was.Scope], areKept[was.Scope])
@@ -38,7 +46,7 @@ func FindEndedSessions(before, after *Decisions) (ended []EndedSessions) {
 			e.Route, e.Rule, e.Why = describeLoss(was, rules)
 		}
 		if e.Why != "" {
-			reported[was.Scope] = true
+			reported[key] = true
 			ended = append(ended, e)
 		}
 	}
@@ -49,15 +57,33 @@ func FindEndedSessions(before, after *Decisions) (ended []EndedSessions) {
 type ruleIndex struct {
 	routes  map[string]*gateway.Route
 	byScope map[string]ruleKey
+	// sessions are those of each rule by the scope that it would have by itself.
+	sessions map[string][]*Decision
+}
+
+// findRebound gives a session of the same rule that other rules of its route share now and did not, or the other way round; nil if
+// the rule has the session still.
+func (x *ruleIndex) findRebound(was *Decision) *Decision {
+	own := x.sessions[RuleIdentity(was.Route, was.Rule).Scope()]
+	if slices.ContainsFunc(own, func(is *Decision) bool { return is.Scope == was.Scope }) {
+		return nil
+	}
+	i := slices.IndexFunc(own, func(is *Decision) bool { return is.ofRoute != was.ofRoute })
+	if i < 0 {
+		return nil
+	}
+	return own[i]
 }
 
 // indexByScope gives the sessions by their scopes, and the rules.
 func (d *Decisions) indexByScope() (sessions map[string]*Decision, rules ruleIndex) {
 	sessions = map[string]*Decision{}
-	rules = ruleIndex{map[string]*gateway.Route{}, map[string]ruleKey{}}
+	rules = ruleIndex{map[string]*gateway.Route{}, map[string]ruleKey{}, map[string][]*Decision{}}
 	for _, path := range d.Paths {
 		if path.Scope != "" && len(path.Policies) > 0 {
 			sessions[path.Scope] = path
+			own := RuleIdentity(path.Route, path.Rule).Scope()
+			rules.sessions[own] = append(rules.sessions[own], path)
 		}
 	}
 	for key := range d.rules {

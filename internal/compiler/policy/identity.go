@@ -74,9 +74,9 @@ func (id Identity) Scope() string {
 // looksLikeIndex reports whether a rule's name is digits only, or none.
 func looksLikeIndex(name string) bool { return strings.Trim(name, "0123456789") == "" }
 
-// backendScope is the scope of a session in one of the rule's backends (S22).
-func (id Identity) backendScope(b *backend.Identity) string {
-	return truncateName(id.Scope()+backendPart(b), policyconfig.MaxScope)
+// RouteScope is what tokens are bound to that the rules of the route share, such as HTTPRoute/default/cart.
+func (id Identity) RouteScope() string {
+	return truncateName(id.kind+"/"+id.route, policyconfig.MaxScope)
 }
 
 // backendPart tells the backends of a rule apart, such as /backend/Service/shop/cart/8080.

@@ -162,6 +162,8 @@ func (d *reporter) reportIgnored(s *Decision) {
 			d.warnWhereWritten(ignored.FieldValue, "", ignored.Reason)
 		case "S13":
 			d.reportDisplaced(ignored)
+		case "S22":
+			d.warnWhereWritten(ignored.FieldValue, report.ReasonPartiallyProgrammed, ignored.Reason)
 		default: // what can't be read: the block's own check has said so
 		}
 	}

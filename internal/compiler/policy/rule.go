@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
@@ -61,6 +62,10 @@ func newRule(at *attachedRule, c *configuredRule) *Rule {
 	sessions := c.sessions
 	for _, p := range c.paths {
 		d := &Decision{Path: p.trafficPath, Route: p.route, Rule: p.rule, Release: p.release, Effective: p.effective, Rejected: p.rejected}
+		if c.apart != "" && p.effective.On && p.effective.IsOfRoute() {
+			d.Effective.Ignored = append(slices.Clip(d.Effective.Ignored), p.effective.NewApart(fmt.Sprintf(
+				"rule %d of %s keeps sessions of its own: %s", p.rule, p.route, c.apart)))
+		}
 		r.paths = append(r.paths, d)
 		if !p.effective.On {
 			continue
@@ -80,7 +85,7 @@ func newRule(at *attachedRule, c *configuredRule) *Rule {
 // newSession completes the decision about a path with the session that is on there.
 func newSession(d *Decision, at *attachedRule, c *configuredSession) *Session {
 	d.Scope, d.Name, d.Policies, d.Refusals = c.scope, c.assigned.text, c.policies, c.refusals
-	d.held = c.findHeld()
+	d.held, d.ofRoute = c.findHeld(), c.ofRoute
 	s := &Session{Decision: d, Matches: c.matches, PolicyName: c.policyName, claim: c.claim}
 	if c.backend >= 0 {
 		s.Backend = at.backends[c.backend]

@@ -52,7 +52,7 @@ func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 	targets := none.findTargets(objects)
 	s.attached = attachPolicies(objects, targets, none.validatePolicies(objects), o, s.report)
 	rules := attachRules(none.sortRules(listRules(topology.Ports)), backends, s.attached, o, s.report)
-	s.named = assignNames(none.resolveAndClaim(gatherInputs(rules, s.attached, nil, o)), o)
+	s.named = assignNames(none.shareSessions(none.resolveAndClaim(gatherInputs(rules, s.attached, nil, o)), o.HeldNames), o)
 	s.configured = none.configureRules(s.named)
 	s.decided, s.shared = shareRules(rules, s.configured, nil)
 	return s

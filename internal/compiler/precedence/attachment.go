@@ -15,7 +15,7 @@ type Attachment struct {
 }
 
 // ListTargets lists what a SessionPersistencePolicy of a namespace attaches to: targetRefs, or the seed's targetRef (S2).
-// Targets are in the policy's own namespace (S3), but for GatewayClasses, which have none.
+// Targets are in the policy's own namespace (S3), but for GatewayClasses and the namespace itself, which are in none.
 func ListTargets(namespace string, spec *v1alpha1.SessionPersistencePolicySpec) []Attachment {
 	all := make([]Attachment, 0, len(spec.TargetRefs)+1)
 	for i, ref := range spec.TargetRefs {
@@ -32,8 +32,10 @@ func ListTargets(namespace string, spec *v1alpha1.SessionPersistencePolicySpec) 
 func CheckTarget(namespace string, spec *v1alpha1.SessionPersistencePolicySpec, index int) string {
 	ref := listReferences(spec)[index]
 	switch {
-	case ref.Namespace != nil && string(*ref.Namespace) != namespace:
+	case !ref.IsIn(namespace):
 		return "policies attach to objects of their own namespace, " + namespace + ", only"
+	case ref.Kind == object.KindNamespace && string(ref.Name) != namespace:
+		return "policies attach to their own namespace, " + namespace + ", only"
 	case ref.Kind == object.KindGatewayClass && spec.ClassName != nil && ref.Name != *spec.ClassName:
 		return "className is another GatewayClass, " + string(*spec.ClassName)
 	}
@@ -51,7 +53,7 @@ func listReferences(spec *v1alpha1.SessionPersistencePolicySpec) []v1alpha1.Poli
 
 func convertTargetRef(namespace string, ref v1alpha1.PolicyTargetReference) object.TargetRef {
 	t := object.TargetRef{Ref: object.Ref{Kind: string(ref.Kind), Namespace: namespace, Name: string(ref.Name)}}
-	if t.Kind == object.KindGatewayClass {
+	if t.Kind == object.KindGatewayClass || t.Kind == object.KindNamespace {
 		t.Namespace = ""
 	}
 	if ref.SectionName != nil {
@@ -65,6 +67,8 @@ func HierarchyLevelOf(t object.TargetRef) (HierarchyLevel, bool) {
 	switch {
 	case t.Kind == object.KindGatewayClass:
 		return OnGatewayClass, t.Section == ""
+	case t.Kind == object.KindNamespace:
+		return OnNamespace, t.Section == ""
 	case t.Kind == object.KindGateway:
 		return pickHierarchyLevel(t, OnGateway, OnListener), true
 	case slices.Contains(object.RouteKinds, t.Kind):

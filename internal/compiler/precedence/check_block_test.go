@@ -40,9 +40,9 @@ func readCorpus(t *testing.T, folder string, atLeast int) map[string]*v1alpha1.S
 	return all
 }
 
-// checkAllBlocks checks every block of a policy.
+// checkAllBlocks checks every block of a policy, and its scope.
 func checkAllBlocks(p *v1alpha1.SessionPersistencePolicy) policyconfig.ErrorList {
-	var errs policyconfig.ErrorList
+	errs := checkScope(&p.Spec)
 	target := object.TargetRef{Ref: object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}}
 	for _, b := range PolicyBlocks(object.Origin{}, target, &p.Spec) {
 		errs = append(errs, CheckBlock(b)...)
@@ -141,7 +141,7 @@ func TestMergeWithoutCheck(t *testing.T) {
 		{Level: 10, Path: "spec", Settings: &v1alpha1.SessionSettings{AbsoluteTimeout: &good}},
 	})
 	expectField(t, &e, "absoluteTimeout", "1h", 10)
-	expectField(t, &e, "revocation.epoch", "0", 25)
+	expectField(t, &e, "revocation.epoch", "0", 28)
 	if len(e.Ignored) != 2 || e.Ignored[0].Message() != `spec.absoluteTimeout: left out: Invalid value: "1d": must be a GEP-2257 duration, such as 1h30m: one to four parts, each of one to five digits and h, m, s or ms` {
 		t.Errorf("%+v", e.Ignored)
 	}

@@ -15,7 +15,7 @@ import (
 // CheckPolicy says what is wrong with a SessionPersistencePolicy as a whole: with each of its blocks, with fields that
 // exclude each other, and with its targets. It refuses what the CRD refuses, whatever has admitted the document (S49).
 func CheckPolicy(origin object.Origin, spec *v1alpha1.SessionPersistencePolicySpec) policyconfig.ErrorList {
-	errs := append(checkTargets(spec), checkStrategy(spec)...)
+	errs := slices.Concat(checkTargets(spec), checkStrategy(spec), checkScope(spec))
 	for _, b := range PolicyBlocks(origin, object.TargetRef{Ref: object.Ref{Kind: object.KindService}}, spec) {
 		errs = append(errs, checkFieldSets(b.Path, b.Settings)...)
 		errs = append(errs, CheckBlock(b)...)
@@ -40,6 +40,24 @@ func checkStrategy(spec *v1alpha1.SessionPersistencePolicySpec) (errs policyconf
 		})
 	}
 	return errs
+}
+
+func checkScope(spec *v1alpha1.SessionPersistencePolicySpec) (errs policyconfig.ErrorList) {
+	switch s := spec.Scope; {
+	case s == nil:
+	case *s != v1alpha1.ScopeRule && *s != v1alpha1.ScopeRoute:
+		errs = append(errs, policyconfig.Error{Path: scopePath, Message: fmt.Sprintf("Unsupported value: %q", *s)})
+	case slices.ContainsFunc(ListTargets("", spec), isNoRoute):
+		errs = append(errs, policyconfig.Error{
+			Path: scopePath, Message: "Forbidden: may only be set for HTTPRoutes and GRPCRoutes without sectionName",
+		})
+	}
+	return errs
+}
+
+// isNoRoute reports whether a target is no route whose rules could share sessions.
+func isNoRoute(a Attachment) bool {
+	return a.Target.Kind != object.KindHTTPRoute && a.Target.Kind != object.KindGRPCRoute || a.Target.Section != ""
 }
 
 // checkFieldSets finds fields of a policy's block that exclude each other.

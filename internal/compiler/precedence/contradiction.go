@@ -65,6 +65,12 @@ func findContradiction(kind policyconfig.Type, f int, w FieldValue, effective []
 	if w.Unset {
 		return nil // no default contradicts anything
 	}
+	if end := effective[fieldIndex[fieldAbsolute]]; w.Value == policyconfig.LifetimePermanent && end != nil && end.Unset {
+		return &IgnoredField{
+			Field: fieldTable[f].name, FieldValue: w, Rule: "S12", By: *end, ByField: fieldAbsolute,
+			Reason: fmt.Sprintf("left out: a Permanent cookie needs an absolute timeout, and the stronger %s (%s) takes that away", end.Origin, end.Path),
+		}
+	}
 	for _, c := range contradictions {
 		other := c.a + c.b - f
 		if f != c.a && f != c.b || effective[other] == nil || effective[other].Unset || c.headerOnly && kind != policyconfig.TypeHeader {

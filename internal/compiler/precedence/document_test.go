@@ -150,7 +150,7 @@ func TestRulesExist(t *testing.T) {
 // TestS2Targets holds each kind of target and its reach to the document's table.
 func TestS2Targets(t *testing.T) {
 	levels := map[string]string{}
-	for _, kind := range []string{object.KindService, object.KindHTTPRoute, object.KindGRPCRoute, object.KindVirtualService, object.KindGateway, object.KindGatewayClass} {
+	for _, kind := range []string{object.KindService, object.KindNamespace, object.KindHTTPRoute, object.KindGRPCRoute, object.KindVirtualService, object.KindGateway, object.KindGatewayClass} {
 		for _, name := range []string{"", "part"} {
 			if level, ok := HierarchyLevelOf(object.TargetRef{Ref: object.Ref{Kind: kind, Namespace: "shop", Name: "cart"}, Section: name}); ok {
 				levels[kind+" "+name] = hierarchyNames[level]
@@ -177,7 +177,7 @@ func TestS2Targets(t *testing.T) {
 			}
 		}
 	}
-	if len(want) != 11 || len(want) != len(levels) {
+	if len(want) != 12 || len(want) != len(levels) {
 		t.Errorf("%d targets in the document, %d here", len(want), len(levels))
 	}
 	for target, level := range want {

@@ -41,6 +41,8 @@ type Effective struct {
 	On bool
 	// TurnedOnBy is the block that turns it on (S9): Path leads to the block, or to disabled in it. Empty if it is off.
 	TurnedOnBy FieldValue
+	// Scope is what a policy says that the sessions of the route belong to; no value where none does (S22).
+	Scope FieldValue
 	// Fields is every field that applies to the type, in a fixed order; disabled is the first. Those that no block writes are
 	// shared by all, so none may be changed.
 	Fields []*Field

@@ -95,7 +95,7 @@ func TestE1(t *testing.T) {
 		compareOrigin(t, row[2], f.FieldValue)
 		compareOverridden(t, row[3], f)
 	}
-	expectOn(t, e, 8)
+	expectOn(t, e, 9)
 }
 
 // compareOrigin holds a value's place to words such as: `shop/cart`, plain on the Service (10).
@@ -146,15 +146,15 @@ func compareOverridden(t *testing.T, cell string, f *Field) {
 }
 
 func TestE2(t *testing.T) {
-	x := readExample(t, 2, "Through RouteX to ServiceA a session lasts 8 hours (10 before 12) and may idle 10 minutes (12; nothing stronger writes it)",
+	x := readExample(t, 2, "Through RouteX to ServiceA a session lasts 8 hours (11 before 13) and may idle 10 minutes (13; nothing stronger writes it)",
 		"Through other routes it lasts one hour")
 	e := x.mergeOn(t, "route=HTTPRoute/shop/route-x backends=Service/shop/service-a")
-	expectField(t, e, "absoluteTimeout", "8h", 10)
-	if overridden := e.Field("absoluteTimeout").Overrides; len(overridden) != 1 || overridden[0].Level != 12 || overridden[0].Text != "1h" {
+	expectField(t, e, "absoluteTimeout", "8h", 11)
+	if overridden := e.Field("absoluteTimeout").Overrides; len(overridden) != 1 || overridden[0].Level != 13 || overridden[0].Text != "1h" {
 		t.Errorf("overrides %+v", overridden)
 	}
-	expectField(t, e, "idleTimeout", "10m", 12)
-	expectField(t, x.mergeOn(t, "route=HTTPRoute/shop/other backends=Service/shop/service-a"), "absoluteTimeout", "1h", 12)
+	expectField(t, e, "idleTimeout", "10m", 13)
+	expectField(t, x.mergeOn(t, "route=HTTPRoute/shop/other backends=Service/shop/service-a"), "absoluteTimeout", "1h", 13)
 }
 
 // shopInline gives the rule of E3 a sessionPersistence of its own.
@@ -166,32 +166,32 @@ spec: {rules: [{name: static, sessionPersistence: {}}]}
 `
 
 func TestE3(t *testing.T) {
-	x := readExample(t, 3, "Every route of the Gateway has sessions of 8 hours, but for the rule `static`: 9 says off before 16 says on (S9)",
-		"Had that rule an inline `sessionPersistence`, it would be on: 8 is stronger than 9",
+	x := readExample(t, 3, "Every route of the Gateway has sessions of 8 hours, but for the rule `static`: 10 says off before 18 says on (S9)",
+		"Had that rule an inline `sessionPersistence`, it would be on: 9 is stronger than 10",
 		"Were infra's block an `override: {disabled: false, absoluteTimeout: 8h}`, shop could not opt out")
 	other, static := "route=HTTPRoute/shop/shop/dynamic", "route=HTTPRoute/shop/shop/static"
 	e := x.mergeOn(t, other)
-	expectOn(t, e, 16)
-	expectField(t, e, "absoluteTimeout", "8h", 16)
+	expectOn(t, e, 18)
+	expectField(t, e, "absoluteTimeout", "8h", 18)
 	e = x.mergeOn(t, static)
 	expectOn(t, e, 0)
-	expectField(t, e, "disabled", "true", 9)
-	if overridden := e.Field("disabled").Overrides; len(overridden) != 1 || overridden[0].Level != 16 {
+	expectField(t, e, "disabled", "true", 10)
+	if overridden := e.Field("disabled").Overrides; len(overridden) != 1 || overridden[0].Level != 18 {
 		t.Errorf("overrides %+v", overridden)
 	}
 	inline := &example{yaml: slices.Concat(x.yaml, []byte(shopInline))}
-	expectOn(t, inline.mergeOn(t, static), 8)
+	expectOn(t, inline.mergeOn(t, static), 9)
 	expectOn(t, x.replaceYAML(t, "  absoluteTimeout: 8h", "  override: {disabled: false, absoluteTimeout: 8h}").mergeOn(t, static), 2)
 }
 
 func TestE4(t *testing.T) {
 	x := readExample(t, 4, "Routes that ask for sessions get them with these limits, at whatever level they ask",
-		"Routes that do not ask get none: level 23 says off, and nothing above it says on (S10)")
+		"Routes that do not ask get none: level 26 says off, and nothing above it says on (S10)")
 	expectOn(t, x.mergeOn(t, "route=HTTPRoute/shop/cart"), 0)
-	expectField(t, x.mergeOn(t, "route=HTTPRoute/shop/cart"), "disabled", "true", 23)
+	expectField(t, x.mergeOn(t, "route=HTTPRoute/shop/cart"), "disabled", "true", 26)
 	w := readDocumentSet(t, x.yaml)
 	trafficPath := parseTrafficPath(t, "route=HTTPRoute/shop/cart/checkout")
-	for level := InlineRule; level < 23; level++ {
+	for level := InlineRule; level < 26; level++ {
 		ask := SettingsBlock{Level: level, Origin: object.Origin{Ref: object.Ref{Kind: "Asking", Namespace: "shop", Name: "cart"}}, Path: "spec", Settings: &sessionSettings{}}
 		e := Merge(append(w.index.BlocksOn(trafficPath), ask))
 		expectOn(t, &e, level)
@@ -206,9 +206,9 @@ func TestE5(t *testing.T) {
 	x := readExample(t, 5, "`absoluteTimeout` is 8h, for `b-first` is older; `sameSite` is Lax, for only one writes it; both write the same path",
 		"With equal timestamps, or none, `a-second` would win by its name")
 	e := x.mergeOn(t, "")
-	expectField(t, e, "absoluteTimeout", "8h", 10)
-	expectField(t, e, "cookie.sameSite", "Lax", 10)
-	expectField(t, e, "cookie.path", "/", 10)
+	expectField(t, e, "absoluteTimeout", "8h", 11)
+	expectField(t, e, "cookie.sameSite", "Lax", 11)
+	expectField(t, e, "cookie.path", "/", 11)
 	if len(e.Conflicts) != 1 {
 		t.Fatalf("conflicts: %+v", e.Conflicts)
 	}
@@ -221,7 +221,7 @@ func TestE5(t *testing.T) {
 	}
 	for _, stamps := range []*example{x.replaceYAML(t, "2026-11-21", "2026-11-20"), {yaml: regexp.MustCompile(`, creationTimestamp: "[^"]*"`).ReplaceAll(x.yaml, nil)}} {
 		e := stamps.mergeOn(t, "")
-		expectField(t, e, "absoluteTimeout", "4h", 10)
+		expectField(t, e, "absoluteTimeout", "4h", 11)
 		if len(e.Conflicts) != 1 || e.Conflicts[0].Winner.Key() != "shop/a-second" {
 			t.Errorf("conflicts: %+v", e.Conflicts)
 		}
@@ -234,24 +234,24 @@ func TestE6(t *testing.T) {
 		"Take that policy away, and RouteX has no session, though RouteY still has (S16)")
 	split := " backends=Service/shop/service-a,Service/shop/service-b"
 	routeX, routeY := "route=HTTPRoute/shop/route-x"+split, "route=HTTPRoute/shop/route-y"+split
-	expectOn(t, x.mergeOn(t, routeX), 12)
-	expectOn(t, x.mergeOn(t, routeY), 10)
+	expectOn(t, x.mergeOn(t, routeX), 13)
+	expectOn(t, x.mergeOn(t, routeY), 11)
 	_, without, _ := strings.Cut(string(x.yaml), "---\n")
 	x = &example{yaml: []byte(without)}
 	expectOn(t, x.mergeOn(t, routeX), 0)
-	expectOn(t, x.mergeOn(t, routeY), 10)
+	expectOn(t, x.mergeOn(t, routeY), 11)
 }
 
 func TestE7(t *testing.T) {
-	x := readExample(t, 7, "A route on the listeners `http` and `https` has sessions through `https` only: 15 says on before 16 says off; through `http`, 16 alone says anything (S6)")
+	x := readExample(t, 7, "A route on the listeners `http` and `https` has sessions through `https` only: 17 says on before 18 says off; through `http`, 18 alone says anything (S6)")
 	https := x.mergeOn(t, "gateway=infra/web/https")
-	expectOn(t, https, 15)
-	if overridden := https.Field("disabled").Overrides; len(overridden) != 1 || overridden[0].Level != 16 || overridden[0].Text != "true" {
+	expectOn(t, https, 17)
+	if overridden := https.Field("disabled").Overrides; len(overridden) != 1 || overridden[0].Level != 18 || overridden[0].Text != "true" {
 		t.Errorf("overrides %+v", overridden)
 	}
 	http := x.mergeOn(t, "gateway=infra/web/http")
 	expectOn(t, http, 0)
-	expectField(t, http, "disabled", "true", 16)
+	expectField(t, http, "disabled", "true", 18)
 }
 
 func TestE8(t *testing.T) {
@@ -259,15 +259,15 @@ func TestE8(t *testing.T) {
 		"`cookie.sameSite` does not apply there, which the status of `infra/web` says (S11)",
 		"Other routes of the Gateway have a cookie of that name")
 	e := x.mergeOn(t, "route=HTTPRoute/shop/api")
-	expectField(t, e, "type", "Header", 10)
-	expectField(t, e, "sessionName", "x-shop", 16)
+	expectField(t, e, "type", "Header", 11)
+	expectField(t, e, "sessionName", "x-shop", 18)
 	if len(e.Ignored) != 1 || e.Ignored[0].Field != "cookie.sameSite" || e.Ignored[0].Origin.Key() != "infra/web" || e.Ignored[0].Rule != "S11" {
 		t.Errorf("dropped: %+v", e.Ignored)
 	}
 	other := x.mergeOn(t, "route=HTTPRoute/shop/other")
-	expectField(t, other, "type", "Cookie", 25)
-	expectField(t, other, "sessionName", "x-shop", 16)
-	expectField(t, other, "cookie.sameSite", "Lax", 16)
+	expectField(t, other, "type", "Cookie", 28)
+	expectField(t, other, "sessionName", "x-shop", 18)
+	expectField(t, other, "cookie.sameSite", "Lax", 18)
 }
 
 // TestE10 holds the example, and that an override takes a field away from everyone.
@@ -279,16 +279,16 @@ func TestE10(t *testing.T) {
 	trafficPath := "route=HTTPRoute/shop/cart"
 	e := x.mergeOn(t, trafficPath)
 	for field, overridden := range map[string]string{"idleTimeout": "30m", "cookie.domain": "example.com"} {
-		expectField(t, e, field, "(unset)", 10)
+		expectField(t, e, field, "(unset)", 11)
 		if f := e.Field(field); !f.Unset || f.Value != nil || len(f.Overrides) != 1 || f.Overrides[0].Text != overridden {
 			t.Errorf("%+v", f)
 		}
 	}
-	expectField(t, e, "cookie.sameSite", "Lax", 16)
+	expectField(t, e, "cookie.sameSite", "Lax", 18)
 	if p := completePolicy(e); p.IdleTimeout != 0 || p.Cookie.Domain != "" || p.Cookie.SameSite != "Lax" {
 		t.Errorf("the plugin gets %+v %+v", p, p.Cookie)
 	}
-	expectField(t, x.mergeOn(t, "route=HTTPRoute/shop/other"), "idleTimeout", "30m", 16)
+	expectField(t, x.mergeOn(t, "route=HTTPRoute/shop/other"), "idleTimeout", "30m", 18)
 
 	forbidden := x.replaceYAML(t, "  unset: [idleTimeout, cookie.domain]", "  cookie: {domain: shop.example}").
 		replaceYAML(t, "  idleTimeout: 30m", "  override: {unset: [cookie.domain]}\n  idleTimeout: 30m").mergeOn(t, trafficPath)
@@ -308,10 +308,10 @@ func TestE9(t *testing.T) {
 			t.Errorf("%s is of %s by %v", name, got, inline.ReleaseFields)
 		}
 		split := w.mergeOn(parseTrafficPath(t, "route=HTTPRoute/shop/"+name+"/#0 backends=Service/shop/v1,Service/shop/v2"))
-		expectField(t, &split, "sessionName", name, 8)
+		expectField(t, &split, "sessionName", name, 9)
 	}
 	own := w.mergeOn(parseTrafficPath(t, "route=HTTPRoute/shop/third backends=XBackend/shop/v1"))
-	expectField(t, &own, "sessionName", "v1", 13)
+	expectField(t, &own, "sessionName", "v1", 14)
 	if got := (sessionapi.ReleaseHints{XBackend: true}).Release(); got != sessionapi.Release17 {
 		t.Errorf("a rule with such an XBackend is of %s", got)
 	}

@@ -6,13 +6,13 @@ type Level uint8
 // The levels that no SessionPersistencePolicy has. [LevelOf] gives the others.
 const (
 	// InlineRule is the rule's own sessionPersistence.
-	InlineRule Level = 8
+	InlineRule Level = 9
 	// InlineXBackend is an XBackend's own sessionPersistence.
-	InlineXBackend Level = 13
+	InlineXBackend Level = 14
 	// BackendTraffic is the sessionPersistence of an XBackendTrafficPolicy.
-	BackendTraffic Level = 14
+	BackendTraffic Level = 15
 	// BuiltIn is below every document: it is effective where no document writes anything.
-	BuiltIn Level = 25
+	BuiltIn Level = 28
 )
 
 // HierarchyLevel is what a policy is attached to, from the top of the hierarchy to its bottom (S2).
@@ -23,6 +23,7 @@ const (
 	OnGatewayClass HierarchyLevel = iota
 	OnGateway
 	OnListener
+	OnNamespace
 	OnRoute
 	OnRule
 	OnService
@@ -39,17 +40,17 @@ const (
 	Default
 )
 
-var precedenceTable = [...][7]Level{
-	Override: {OnGatewayClass: 1, OnGateway: 2, OnListener: 3, OnRoute: 4, OnRule: 5, OnService: 6, OnPort: 7},
-	Plain:    {OnRule: 9, OnRoute: 10, OnPort: 11, OnService: 12, OnListener: 15, OnGateway: 16, OnGatewayClass: 17},
-	Default:  {OnPort: 18, OnService: 19, OnRule: 20, OnRoute: 21, OnListener: 22, OnGateway: 23, OnGatewayClass: 24},
+var precedenceTable = [...][8]Level{
+	Override: {OnGatewayClass: 1, OnGateway: 2, OnListener: 3, OnNamespace: 4, OnRoute: 5, OnRule: 6, OnService: 7, OnPort: 8},
+	Plain:    {OnRule: 10, OnRoute: 11, OnPort: 12, OnService: 13, OnNamespace: 16, OnListener: 17, OnGateway: 18, OnGatewayClass: 19},
+	Default:  {OnPort: 20, OnService: 21, OnRule: 22, OnRoute: 23, OnNamespace: 24, OnListener: 25, OnGateway: 26, OnGatewayClass: 27},
 }
 
 var (
 	partNames      = [...]string{Override: "override", Plain: "plain", Default: "default"}
 	hierarchyNames = [...]string{
-		OnGatewayClass: "the GatewayClass", OnGateway: "the Gateway", OnListener: "the listener", OnRoute: "the route",
-		OnRule: "the rule", OnService: "the Service", OnPort: "the Service's port",
+		OnGatewayClass: "the GatewayClass", OnGateway: "the Gateway", OnListener: "the listener", OnNamespace: "the Namespace",
+		OnRoute: "the route", OnRule: "the rule", OnService: "the Service", OnPort: "the Service's port",
 	}
 	precedenceNames = nameLevels()
 )
@@ -58,7 +59,7 @@ var (
 func LevelOf(p Part, l HierarchyLevel) Level { return precedenceTable[p][l] }
 
 // IsOverride reports whether it is one of overrides.
-func (r Level) IsOverride() bool { return r >= 1 && r <= 7 }
+func (r Level) IsOverride() bool { return r >= 1 && r <= 8 }
 
 // hierarchy is what blocks of the level are attached to.
 func (r Level) hierarchy() HierarchyLevel {

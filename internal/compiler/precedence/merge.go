@@ -21,7 +21,8 @@ func Merge(blocks []SettingsBlock) Effective {
 	m.ignoreOffType()
 	m.applyPrecedence()
 	e := m.buildEffective()
-	e.Conflicts = append(conflicts, m.findConflicts()...)
+	scope, scopeConflicts := findScope(entries)
+	e.Scope, e.Conflicts = scope, slices.Concat(conflicts, m.findConflicts(), scopeConflicts)
 	return e
 }
 

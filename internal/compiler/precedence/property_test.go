@@ -132,7 +132,7 @@ func isOnNaively(blocks []SettingsBlock) bool {
 	var says []SettingsBlock
 	for _, b := range blocks {
 		if b.Settings.Disabled == nil {
-			if b.Level <= 7 {
+			if b.Level.IsOverride() {
 				continue
 			}
 			on := false
@@ -203,7 +203,7 @@ func TestNothingIsLeftOutInVain(t *testing.T) {
 func TestWeakerChangesNothing(t *testing.T) {
 	everyRound(t, func(t *testing.T, r randomRound) {
 		more := r.blocks[r.IntN(len(r.blocks))]
-		more.Level, more.Origin = 24, object.Origin{Ref: object.Ref{Kind: "SessionPersistencePolicy", Namespace: "zzz", Name: "zzz"}}
+		more.Level, more.Origin = BuiltIn-1, object.Origin{Ref: object.Ref{Kind: "SessionPersistencePolicy", Namespace: "zzz", Name: "zzz"}}
 		before, after := Merge(r.blocks), Merge(append(slices.Clone(r.blocks), more))
 		if f := before.Field(fieldDisabled); len(before.Fields) == 0 || f.Level == BuiltIn || before.Type() != after.Type() {
 			return

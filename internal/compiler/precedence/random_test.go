@@ -60,7 +60,7 @@ func (g *generator) randomBlocks() []SettingsBlock {
 
 // randomBlock gives one block; nil where there already is the one block that an inline level can have.
 func (g *generator) randomBlock() *SettingsBlock {
-	b := &SettingsBlock{Level: Level(g.IntN(24) + 1), Target: object.TargetRef{Ref: object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}}}
+	b := &SettingsBlock{Level: Level(g.IntN(int(BuiltIn)-1) + 1), Target: object.TargetRef{Ref: object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "cart"}}}
 	kind, name := "SessionPersistencePolicy", string(rune('a'+g.IntN(4)))
 	switch b.Level {
 	case InlineRule, InlineXBackend:

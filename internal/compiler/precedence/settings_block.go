@@ -19,6 +19,8 @@ type SettingsBlock struct {
 	Release sessionapi.APIRelease
 	// Class is the GatewayClass behind whose Gateways alone the block holds; empty for all.
 	Class string
+	// Scope is what the block's policy says that the sessions of its route belong to; empty for nothing.
+	Scope v1alpha1.SessionScope
 	// Atomic says that the block holds whole or not at all.
 	Atomic bool
 	// Settings are the fields. It is nil for an XBackendTrafficPolicy without sessionPersistence, which still keeps
@@ -45,9 +47,13 @@ func PolicyBlocks(origin object.Origin, target object.TargetRef, spec *v1alpha1.
 	if spec.ClassName != nil {
 		class = string(*spec.ClassName)
 	}
+	scope := v1alpha1.SessionScope("")
+	if spec.Scope != nil {
+		scope = *spec.Scope
+	}
 	add := func(part Part, path string, settings *v1alpha1.SessionSettings) {
 		blocks = append(blocks, SettingsBlock{
-			Level: LevelOf(part, level), Origin: origin, Target: target, Path: path, Class: class, Atomic: atomic, Settings: settings,
+			Level: LevelOf(part, level), Origin: origin, Target: target, Path: path, Class: class, Scope: scope, Atomic: atomic, Settings: settings,
 		})
 	}
 	if spec.Override != nil {

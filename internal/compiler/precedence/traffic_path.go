@@ -23,10 +23,11 @@ type TrafficPath struct {
 
 // Targets are all that a policy can be attached to on the path, and nothing else, so that no policy spills (S16).
 func (w TrafficPath) Targets() []object.TargetRef {
-	all := append(make([]object.TargetRef, 0, 5+2*len(w.Backends)),
+	all := append(make([]object.TargetRef, 0, 6+2*len(w.Backends)),
 		object.TargetRef{Ref: object.Ref{Kind: object.KindGatewayClass, Name: w.Class}},
 		object.TargetRef{Ref: w.Gateway},
 		object.TargetRef{Ref: w.Gateway, Section: w.Listener},
+		object.TargetRef{Ref: object.Ref{Kind: object.KindNamespace, Name: w.Route.Namespace}},
 		object.TargetRef{Ref: w.Route},
 		object.TargetRef{Ref: w.Route, Section: w.Rule},
 	)

@@ -23,7 +23,7 @@ func TestIndexOn(t *testing.T) {
 	for _, b := range index.BlocksOn(trafficPath) {
 		seen[b.Path]++
 	}
-	if len(seen) != 5 || seen["elsewhere"] != 0 {
+	if len(seen) != 6 || seen["elsewhere"] != 0 {
 		t.Errorf("found %v", seen)
 	}
 	for path, n := range seen {

@@ -203,7 +203,7 @@ func dumpEffective(e *Effective) string {
 
 func formatOrigin(w FieldValue) string {
 	if w.Level == BuiltIn {
-		return "25 " + BuiltIn.String()
+		return "28 " + BuiltIn.String()
 	}
 	return fmt.Sprintf("%d %s: %s %s", w.Level, w.Level, w.Origin, w.Path)
 }

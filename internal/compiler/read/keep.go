@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
@@ -52,14 +51,11 @@ func nameOf(d *Document) objectName {
 
 // isAbout tells whether a problem is about the document, whose namespace it may name where the document does not.
 func (d *Document) isAbout(p report.Problem) bool {
-	kind, name, _ := strings.Cut(p.Object, " ")
-	namespace, local, namespaced := strings.Cut(name, "/")
-	if !namespaced {
-		namespace, local = "", name
+	written, last := d.Ref(), d.chunk.first+bytes.Count(d.chunk.data, []byte("\n"))
+	if written.Namespace == "" {
+		written.Namespace = p.Ref.Namespace
 	}
-	written, last := d.StringAt("metadata", "namespace"), d.chunk.first+bytes.Count(d.chunk.data, []byte("\n"))
-	return d.StringAt("kind") == kind && d.StringAt("metadata", "name") == local && (written == "" || written == namespace) &&
-		d.chunk.first <= p.Line && p.Line <= last
+	return written == p.Ref && d.chunk.first <= p.Line && p.Line <= last
 }
 
 // keepDocuments empties the chunks in which documents are held, and puts what goes on of these behind all others.

@@ -29,8 +29,8 @@ func (r *Report) hasRoom(about Subject, unsupported bool) bool {
 		rest.leftOut, rest.unsupported = true, unsupported
 		r.errors = append(r.errors, rest)
 	default:
-		r.errors[r.run.rest].unsupported = r.errors[r.run.rest].unsupported && unsupported
-		r.errors[r.run.rest].message = fmt.Sprintf("and %d more errors", more)
+		rest := &r.errors[r.run.rest]
+		rest.message, rest.unsupported = fmt.Sprintf("and %d more errors", more), rest.unsupported && unsupported
 	}
 	return false
 }

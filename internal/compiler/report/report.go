@@ -44,13 +44,13 @@ type Entry struct {
 // Error notes field errors: the document would not be admitted, and is left out.
 func (r *Report) Error(about Subject, errs ...*field.Error) {
 	for _, e := range errs {
-		r.add(about, Problem{Path: e.Field, Message: e.ErrorBody(), Unsupported: support.IsLacking(e)})
+		r.add(about, "", e.Field, e.ErrorBody(), support.IsLacking(e))
 	}
 }
 
 // UnsupportedAt is ErrorAt for what an API server would admit.
 func (r *Report) UnsupportedAt(about Subject, path, message string) {
-	r.add(about, Problem{Path: path, Message: message, Unsupported: true})
+	r.add(about, "", path, message, true)
 }
 
 // ErrorAt notes an error at a path, which may be empty, in words of its own: what it is about is left out.
@@ -58,16 +58,16 @@ func (r *Report) ErrorAt(about Subject, path, message string) { r.ErrorForAt(abo
 
 // ErrorForAt is ErrorAt for what the object's status says too, under the reason of a condition.
 func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
-	r.add(about, Problem{Path: path, Message: message, Reason: reason})
+	r.add(about, reason, path, message, false)
 }
 
 // add notes an error.
-func (r *Report) add(about Subject, p Problem) {
-	if !r.hasRoom(about, p.Unsupported) {
+func (r *Report) add(about Subject, reason, path, message string, unsupported bool) {
+	if !r.hasRoom(about, unsupported) {
 		return
 	}
-	e := newEntry(about, p.Path, p.Message)
-	e.leftOut, e.reason, e.unsupported = true, p.Reason, p.Unsupported
+	e := newEntry(about, path, message)
+	e.leftOut, e.unsupported, e.reason = true, unsupported, reason
 	r.errors = append(r.errors, e)
 }
 

@@ -11,7 +11,7 @@ var loadBalancerPolicyKind = newKind(definition[v1alpha1.LoadBalancerPolicy]{
 	group:  v1alpha1.Group, kind: object.KindLoadBalancer, versions: []string{v1alpha1.Version},
 	fields: func() support.Fields {
 		return support.Join(
-			support.Under("spec.targetRefs[]", support.All("group", "kind", "name", "sectionName")),
+			support.Under("spec.targetRefs[]", support.All("group", "kind", "name", "namespace", "sectionName")),
 			support.Under("spec", balancingFields()),
 			support.Under("spec", hostFields()))
 	},

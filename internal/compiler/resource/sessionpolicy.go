@@ -23,7 +23,7 @@ func sessionPolicyFields() support.Fields {
 	settings := support.All(listLeaves(reflect.TypeFor[v1alpha1.SessionSettings](), "")...)
 	return support.Join(
 		support.Under("spec.targetRefs[]", ref), support.Under("spec.targetRef", ref),
-		support.All("spec.strategy", "spec.className"), support.Under("spec", settings),
+		support.All("spec.strategy", "spec.className", "spec.scope"), support.Under("spec", settings),
 		support.Under("spec.default", settings), support.Under("spec.override", settings),
 	)
 }

@@ -43,8 +43,8 @@ func writes(of object.Origin, level precedence.Level, value any) precedence.Fiel
 }
 
 const (
-	onTheService = precedence.Level(12)
-	onTheRule    = precedence.Level(9)
+	onTheService = precedence.Level(13)
+	onTheRule    = precedence.Level(10)
 	byOverride   = precedence.Level(1)
 )
 

@@ -24,6 +24,10 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 		Note:    "Istio chooses a backend by weight for every request, so each has a session of its own (reported)",
 	},
 	"across split, a session for each backend": answerYes,
+	"across scope Route of a rule with one backend and a split": {
+		Support: capability.Differs,
+		Note:    "the split has a session for each backend there, so that the two rules share none (reported); rules with one backend each do",
+	},
 	"across a session header on a rule with CORS": {
 		Support: capability.No,
 		Note:    "Istio reads the rule itself: add the header to its `allowHeaders` and `exposeHeaders` (reported)",

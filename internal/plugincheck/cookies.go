@@ -1,0 +1,75 @@
+package plugincheck
+
+import (
+	"slices"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// policed is a route and its policies.
+type policed struct {
+	place
+	policies []policyconfig.Policy
+}
+
+// checkCookies: a client has one cookie of a name and path for a virtual host, whichever of its routes it asks for.
+func (t *table) checkCookies(routes []policed) {
+	var seen []policyconfig.Policy
+	led := map[string]place{} // by the name of a policy that has a route here
+	for _, p := range routes {
+		for i := range p.policies {
+			policy := &p.policies[i]
+			if first, again := led[policy.Name]; again {
+				t.checkSameHosts(policy, first, p.place)
+				continue
+			}
+			t.checkOneCookie(p.place, seen, policy)
+			led[policy.Name] = p.place
+			seen = append(seen, *policy)
+		}
+	}
+}
+
+// checkOneCookie: two policies with one cookie take each other's tokens away, unless they share their sessions.
+func (t *table) checkOneCookie(p place, others []policyconfig.Policy, policy *policyconfig.Policy) {
+	for _, o := range others {
+		if policy.Type == policyconfig.TypeCookie && o.Type == policy.Type && o.SessionName == policy.SessionName && o.Cookie.Path == policy.Cookie.Path &&
+			o.Cookie.Domain == policy.Cookie.Domain && o.Scope != policy.Scope {
+			t.addOnce(p.route, "policy %q has the sessionName %q and the path %q, and so has policy %q in this virtual host: each takes the other's "+
+				"sessions away; give each a name or a path of its own", policy.Name, policy.SessionName, policy.Cookie.Path, o.Name)
+		}
+	}
+}
+
+// checkSameHosts: a policy's session has one host, wherever its cookie goes.
+func (t *table) checkSameHosts(policy *policyconfig.Policy, first, second place) {
+	if policy.Type == policyconfig.TypeCookie && policy.Cookie.Path != "/" {
+		return // the client may send it to one of them alone
+	}
+	for _, one := range first.clusterNames() {
+		for _, other := range second.clusterNames() {
+			if holds(policy, one) && holds(policy, other) && t.areApart(one, other) {
+				t.addOnce(second.route, "policy %q is for a route to cluster %q too, which has none of the hosts of %q: a session moves whenever its "+
+					"client goes from one to the other; give each route a policy and a sessionName of its own", policy.Name, one, other)
+			}
+		}
+	}
+}
+
+// areApart tells whether two clusters are known to have no host in common.
+func (t *table) areApart(one, other string) bool {
+	a, b := addresses(t.clusters[one]), addresses(t.clusters[other])
+	has := func(address string) bool { return slices.Contains(b, address) }
+	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, has)
+}
+
+// addresses are those of a cluster's endpoints, as the input has them.
+func addresses(cluster value) (all []string) {
+	for _, locality := range cluster.get("load_assignment").get("endpoints").items() {
+		for _, e := range locality.get("lb_endpoints").items() {
+			socket := e.get("endpoint").get("address").get("socket_address")
+			all = append(all, socket.get("address").text()+":"+socket.get("port_value").text())
+		}
+	}
+	return all
+}
