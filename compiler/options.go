@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -107,8 +109,9 @@ type Options struct {
 	Since []Source
 	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
 	Cache *Cache
-	// Pause, if there is one, is called between the steps of Compile, Check and Statuses, and may hold them up: what is more urgent
-	// goes first.
+	// CurrentStatus gives what an object's status is now, as JSON, for those who write a new one; nil where it is in the documents.
+	CurrentStatus func(object.Ref) json.RawMessage
+	// Pause, if there is one, is called while statuses are written, and may hold that up: what is more urgent goes first.
 	Pause func()
 
 	// Envoy, EnvoyGateway and Istio are for the target of that name, which requires them.

@@ -15,6 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -35,7 +36,10 @@ type groupPart struct {
 	gateways  []*gateway.Status
 	soleHosts gateway.SoleHosts
 	held      policy.HeldNames
-	err       error
+	// status is for the statuses of objects, and attachments are those of policies that the frame has.
+	status      status.Part
+	attachments []policy.Attachment
+	err         error
 }
 
 // hostKey names a virtual host: the site that it is of, and its domain.
@@ -75,6 +79,12 @@ func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*group
 	p.pods, p.unsettled = config.Pods, config.Unsettled
 	p.cookies = s.listCookies(made.Decisions)
 	p.gateways, p.soleHosts = made.Topology.Attachments.Gateways, made.Topology.SoleHosts()
+	p.status = status.Part{
+		Attachments: made.Topology.Attachments, Paths: made.Decisions.Paths, Renames: made.Decisions.Renames, Traffic: made.Traffic,
+	}
+	if framed {
+		p.attachments = made.Decisions.Attachments
+	}
 	if s.settings.KeepIncumbents {
 		p.held = made.Decisions.HeldNames()
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -79,7 +78,6 @@ type Input struct {
 	WithoutStreams bool
 	// Cache keeps the results of steps.
 	Cache Cache
-	Pause parallel.Pause
 }
 
 // Part is what the objects of an input come to.
@@ -104,20 +102,15 @@ func Run(in Input, rep *report.Report) *Part {
 	} else {
 		others = &report.Report{}
 	}
-	in.Pause.Take()
 	p.Topology = in.Cache.topology.Get(in.newTopologyInput(p.Shared), gateway.Build)
 	others.Add(&p.Topology.OfGateways)
 	rep.Add(&p.Topology.OfRoutes)
-	in.Pause.Take()
 	if p.Shared.Places == nil {
 		p.Shared.Places, p.Shared.Claims = in.newPlaces(p.Topology.Claims()), p.Topology.Claims()
 	}
 	p.Backends = in.indexBackends(p.Shared, rep)
-	in.Pause.Take()
 	p.Decisions = in.decide(p, others, rep)
-	in.Pause.Take()
 	in.lower(p, rep)
-	in.Pause.Take()
 	return p
 }
 
@@ -152,7 +145,7 @@ func (in *Input) indexBackends(shared *Shared, rep *report.Report) *backend.Inde
 // decide decides on the session persistence of every path that requests take.
 func (in *Input) decide(p *Part, attaching, rep *report.Report) *policy.Decisions {
 	o := in.Policy
-	o.Order, o.HeldNames, o.Pause = in.Listening.Order, in.HeldNames, in.Pause
+	o.Order, o.HeldNames = in.Listening.Order, in.HeldNames
 	if in.Targets == nil {
 		return in.Cache.rules.Decide(in.Objects, p.Topology.Ports, p.Backends, o, rep)
 	}
@@ -172,6 +165,6 @@ func (in *Input) lower(p *Part, rep *report.Report) {
 	p.Plan.Proxy, p.Traffic = lower.Lower(ports, lower.Input{
 		Backends: p.Backends, BackendTLS: p.Shared.BackendTLS, LoadBalancing: p.Shared.LoadBalancing, RetryBudgets: p.Shared.Budgets,
 		Decisions: p.Decisions, Draining: in.Draining, Owners: in.Owners, LocalClients: in.LocalClients,
-		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, Native: in.Native, Pause: in.Pause,
+		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, Native: in.Native,
 	}, rep)
 }
