@@ -205,7 +205,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		j.topology = cache.buildTopology(gateway.NewInputPerGateway(j.objects, o.Target.findController()), j.rep)
 		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
 	} else {
-		in := gateway.NewInput(j.objects, settings.bind).AssumeClasses(o.AssumeClass)
+		in := gateway.NewInput(j.objects, settings.bind).AssumeClasses(o.AssumeClass).Within(o.budget())
 		if o.areApart() {
 			in = in.Apart()
 		}

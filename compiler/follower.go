@@ -99,7 +99,7 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 	return follow.Settings{
 		Admission: o.admissionOptions(settings), Policy: o.policyOptions(settings), Bind: settings.bind,
 		AssumeClass: o.AssumeClass, Controller: gatewayv1.GatewayController(o.ControllerName), LocalClients: o.LocalClients,
-		ExternalNames: o.ExternalNames, Zone: o.Zone,
+		ExternalNames: o.ExternalNames, Zone: o.Zone, Budget: o.budget(),
 		Envoy: envoy.Assembly{
 			Settings: envoy.Settings{
 				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256,

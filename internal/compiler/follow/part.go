@@ -74,7 +74,7 @@ func (s *State) analyze(
 	f *frame, input *resource.Objects, c stepCaches, m Moment, attaching *report.Report,
 ) (*groupPart, *ir.Config) {
 	p := &groupPart{report: &report.Report{}}
-	topology := s.newInput(input).Settled(f.refused, s.listening)
+	topology := s.newInput(input).Settled(f.refused, s.listening).LaidOut(s.layout)
 	t := c.topology.Get(topology, gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)
@@ -120,7 +120,7 @@ func (s *State) newPlaces(input *resource.Objects, claims gateway.Claims) *backe
 
 // newInput is the input of a topology.
 func (s *State) newInput(objects *resource.Objects) gateway.Input {
-	in := gateway.NewInput(objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass)
+	in := gateway.NewInput(objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).Within(s.settings.Budget)
 	if s.settings.Apart {
 		in = in.Apart()
 	}

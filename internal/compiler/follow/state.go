@@ -38,6 +38,8 @@ type Settings struct {
 	Policy    policy.Options
 	// Bind is where Gateways listen that say nothing of it.
 	Bind netip.Addr
+	// Budget is how much is laid out.
+	Budget gateway.Budget
 	// Apart says that each Gateway has proxies of its own; else one has all of them.
 	Apart bool
 	// AssumeClass takes a GatewayClass that is not in the input for limpet's.
@@ -86,6 +88,7 @@ type State struct {
 	merged   *merged
 	said     said
 	room     *room
+	layout   *gateway.Layout
 	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the parts that
 	// have gone and fresh the groups that were made since.
 	listening  gateway.Listening
@@ -101,7 +104,7 @@ func New(s Settings) *State {
 	return &State{
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy), said: newSaid(),
-		selected: newSelected(), room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
+		selected: newSelected(), room: newRoom(), layout: &gateway.Layout{}, incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
 }
 
@@ -144,6 +147,7 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	s.settleOrder(m)
 	s.updateSelection(m)
 	s.updateFrame(m)
+	s.updateLayout()
 	s.updateAttached()
 	if err := s.updateGroups(m); err != nil {
 		return false, err

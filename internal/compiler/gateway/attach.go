@@ -13,6 +13,83 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
+// attachRoutes joins all routes to the listeners that admit them.
+func (b *builder) attachRoutes() {
+	for _, route := range b.objects.Routes {
+		b.attachRoute(route)
+	}
+	b.reserveHosts(b.objects.HostRoutes)
+	for _, route := range b.objects.HostRoutes {
+		b.attachToHost(route)
+	}
+}
+
+// withhold takes routes from the listeners of Gateways where there is no room for them, and tells them. They still keep hosts from routes of
+// another kind: those would come without having been reckoned with.
+func (b *builder) withhold() {
+	if len(b.layout.routes) == 0 {
+		return
+	}
+	for _, list := range b.ports {
+		for _, l := range list {
+			for _, route := range slices.Collect(maps.Keys(l.common)) {
+				if _, short := b.layout.routes[routeAt{route.Origin().Ref, l.gateway.Key()}]; short {
+					l.leave(route)
+				}
+			}
+		}
+	}
+	for _, route := range b.objects.Routes {
+		b.tellShortage(route)
+	}
+	for _, route := range b.objects.HostRoutes {
+		b.tellHostShortage(route)
+	}
+}
+
+// leave takes a route from a listener.
+func (l *listener) leave(route *Route) {
+	for _, h := range l.common[route] {
+		l.attached[h] = slices.DeleteFunc(l.attached[h], func(r *Route) bool { return r == route })
+		if len(l.attached[h]) == 0 {
+			delete(l.attached, h)
+		}
+	}
+	delete(l.common, route)
+}
+
+// tellShortage tells a route of the Gateways on which there is no room for it.
+func (b *builder) tellShortage(route *Route) {
+	parents := b.status.Parents[route.String()]
+	for i := range parents {
+		p := &parents[i]
+		short, is := b.layout.routes[routeAt{route.Origin().Ref, p.Gateway}]
+		if !is || p.Refused != nil {
+			continue
+		}
+		p.Reason = ReasonOverBudget
+		p.Refused = &field.Error{
+			Type: field.ErrorTypeTooLong, Field: field.NewPath("spec", "parentRefs").Index(i).String(),
+			Detail: short.explain(p.Gateway) + ": the route does not attach",
+		}
+		b.rep.WarnFor(route, string(p.Reason), p.Refused)
+	}
+}
+
+// tellHostShortage is tellShortage for a route that names no parents.
+func (b *builder) tellHostShortage(route *Route) {
+	for _, key := range slices.Sorted(maps.Keys(b.listeners)) {
+		if short, is := b.layout.routes[routeAt{route.Origin().Ref, key}]; is {
+			b.rep.WarnFor(route, string(ReasonOverBudget), &field.Error{
+				Type: field.ErrorTypeTooLong, Field: "spec", Detail: short.explain(key) + ": it serves nothing there",
+			})
+		}
+	}
+}
+
+// ReasonOverBudget is the reason of Accepted for a route for which a Gateway has no room.
+const ReasonOverBudget gatewayv1.RouteConditionReason = "OverBudget"
+
 // attachRoute joins a route to every listener that its parentRefs name and that admits it.
 func (b *builder) attachRoute(route *Route) {
 	path := field.NewPath("spec", "parentRefs")
@@ -227,7 +304,7 @@ func newNotFoundError(path *field.Path, value any, why string) *field.Error {
 // A listener's hostnames belong to routes of one kind (GRPCRoute, spec.hostnames): where one of another kind was
 // there first, the route stays out as a whole, and join gives the one that was. Istio and Envoy Gateway serve both.
 func (l *listener) join(route *Route) (bool, *Route) {
-	if l.last == route {
+	if n := len(l.routes); n > 0 && l.routes[n-1] == route {
 		return true, nil
 	}
 	wanted := route.Value.Spec.Hostnames
@@ -251,7 +328,7 @@ func (l *listener) join(route *Route) (bool, *Route) {
 		}
 	}
 	if len(common) > 0 {
-		l.last = route
+		l.routes = append(l.routes, route)
 	}
 	return len(common) > 0, nil
 }

@@ -29,7 +29,7 @@ type listener struct {
 	// attached are the routes, by each hostname that they have in common with the listener.
 	attached map[string][]*Route
 	first    map[string]*Route // of those that are attached, by hostname
-	last     *Route            // the route attached last
+	routes   []*Route          // in the order in which they were attached
 	// mixed says that a control plane serves it, and lets routes of several kinds have a host.
 	mixed  bool
 	bound  int // on how many addresses it listens

@@ -70,6 +70,9 @@ type Topology struct {
 	// OfGateways is what there was to say of Gateways and their classes, and OfRoutes of routes.
 	OfGateways, OfRoutes report.Report
 
+	// Layout is what there is room for.
+	Layout *Layout
+
 	claims    Claims
 	soleHosts SoleHosts
 }
@@ -90,13 +93,12 @@ func Build(in Input) *Topology {
 	b.addGateways(in.objects)
 	b.checkStraySets()
 	b.rep = &t.OfRoutes
-	for _, route := range in.objects.Routes {
-		b.attachRoute(route)
+	b.attachRoutes()
+	if b.layout == nil {
+		b.layout = b.newLayout()
 	}
-	b.reserveHosts(in.objects.HostRoutes)
-	for _, route := range in.objects.HostRoutes {
-		b.attachToHost(route)
-	}
+	b.withhold()
+	t.Layout = b.layout
 	t.Ports, t.Attachments, t.claims = b.layOutPorts(), b.status, b.claims
 	for host, route := range b.soleHosts {
 		t.soleHosts[host] = route.Origin().Ref
