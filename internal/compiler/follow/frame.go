@@ -49,6 +49,9 @@ func (s *State) updateFrame(m Moment) {
 	}
 	now := s.newFrame(m)
 	s.frame = now
+	if before == nil || !maps.Equal(before.refused, now.refused) {
+		s.layout.tally = nil // listeners are elsewhere
+	}
 	if before == nil {
 		s.marks.all = true
 		s.merged.setSites(now.listeners, func(string) bool { return true })

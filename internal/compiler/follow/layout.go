@@ -1,30 +1,62 @@
 package follow
 
-import "github.com/limpet-proxy/limpet/internal/compiler/gateway"
+import (
+	"slices"
 
-// updateLayout says anew which routes there is room for, which depends on all of them, and marks those with which that is not as it was.
-func (s *State) updateLayout() {
-	if !s.marks.layout {
-		return
-	}
-	s.marks.layout = false
-	all := s.objects.copyShared()
-	for _, route := range s.objects.routes {
-		if route.Host == nil {
-			all.Routes = append(all.Routes, route)
-		} else {
-			all.HostRoutes = append(all.HostRoutes, route)
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// layout is what there is room for, which depends on all routes.
+type layout struct {
+	*gateway.Layout
+	tally *gateway.Tally // nil where there are other listeners now
+	// changed are the routes that came or went.
+	changed map[object.Ref]bool
+}
+
+func newLayout() layout { return layout{&gateway.Layout{}, nil, map[object.Ref]bool{}} }
+
+// touch notes objects on which listeners depend, or which routes they admit.
+func (l *layout) touch(gone, came *resource.Objects) {
+	for _, some := range []*resource.Objects{gone, came} {
+		if len(some.Classes)+len(some.Gateways)+len(some.ListenerSets)+len(some.Namespaces)+len(some.Grants)+len(some.ConfigMaps)+
+			len(some.Refused) > 0 {
+			l.tally = nil
 		}
 	}
-	all.Namespaces = s.objects.context.Namespaces
-	all.Sort()
-	now := gateway.NewLayout(s.newInput(all).Settled(s.frame.refused, s.listening))
-	for ref := range now.ListOther(s.layout) {
+}
+
+// updateLayout says anew which routes there is room for, and marks those with which that is not as it was.
+func (s *State) updateLayout() {
+	l := &s.layout
+	if l.tally != nil && len(l.changed) == 0 {
+		return
+	}
+	if l.tally == nil {
+		l.tally = gateway.NewTally(s.newInput(s.objects.listenersOnly()).Settled(s.frame.refused, s.listening))
+		for ref := range s.objects.routes {
+			l.changed[ref] = true
+		}
+	}
+	for ref := range l.changed {
+		l.tally.Set(ref, s.objects.routes[ref])
+	}
+	clear(l.changed)
+	now := l.tally.Layout(s.listening.Order)
+	for ref := range now.ListOther(l.Layout) {
 		s.markRoute(ref)
 	}
-	if !now.Equal(s.layout) {
-		s.layout = now
-	} else {
-		s.layout.Usage = now.Usage
+	if !now.Equal(l.Layout) {
+		l.Layout = now
 	}
+}
+
+// listenersOnly gives what listeners depend on.
+func (o *inventory) listenersOnly() *resource.Objects {
+	all := o.copyShared()
+	all.Namespaces = slices.Clone(o.context.Namespaces)
+	all.Sort()
+	return all
 }

@@ -11,14 +11,13 @@ import (
 // marks are what has to be made anew.
 type marks struct {
 	frame    bool
-	layout   bool
 	all      bool // every group
 	routes   map[object.Ref]bool
 	policies map[*sessionPolicy]bool
 }
 
 func newMarks() marks {
-	return marks{frame: true, layout: true, routes: map[object.Ref]bool{}, policies: map[*sessionPolicy]bool{}}
+	return marks{frame: true, routes: map[object.Ref]bool{}, policies: map[*sessionPolicy]bool{}}
 }
 
 func (s *State) mark(routes map[object.Ref]bool) {

@@ -196,7 +196,7 @@ func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 func (s *State) takeRoute(route *gateway.Route, present bool) {
 	o, ref := s.objects, route.Origin().Ref
 	s.markRoute(ref)
-	s.marks.layout = true
+	s.layout.changed[ref] = true
 	for _, key := range listReads(route) {
 		o.readers.Set(key, ref, present)
 		o.touching.Set(key.namespace(), ref, present)
@@ -365,7 +365,8 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 	if now.Equal(was) {
 		return
 	}
-	s.objects.context, s.objects.shared, s.marks.frame, s.marks.layout = now, newShared(now), true, true
+	s.objects.context, s.objects.shared, s.marks.frame = now, newShared(now), true
+	s.layout.touch(gone, came)
 	if len(gone.LoadBalancers)+len(came.LoadBalancers) > 0 {
 		s.objects.balancersIn = map[string][]*loadBalancerPolicy{}
 		for _, p := range now.LoadBalancers {

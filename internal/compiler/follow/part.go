@@ -74,7 +74,7 @@ func (s *State) analyze(
 	f *frame, input *resource.Objects, c stepCaches, m Moment, attaching *report.Report,
 ) (*groupPart, *ir.Config) {
 	p := &groupPart{report: &report.Report{}}
-	topology := s.newInput(input).Settled(f.refused, s.listening).LaidOut(s.layout)
+	topology := s.newInput(input).Settled(f.refused, s.listening).LaidOut(s.layout.Layout)
 	t := c.topology.Get(topology, gateway.Build)
 	p.ofGateways.Add(&t.OfGateways)
 	p.report.Add(&t.OfRoutes)

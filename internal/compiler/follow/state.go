@@ -88,7 +88,7 @@ type State struct {
 	merged   *merged
 	said     said
 	room     *room
-	layout   *gateway.Layout
+	layout   layout
 	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the parts that
 	// have gone and fresh the groups that were made since.
 	listening  gateway.Listening
@@ -104,7 +104,7 @@ func New(s Settings) *State {
 	return &State{
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy), said: newSaid(),
-		selected: newSelected(), room: newRoom(), layout: &gateway.Layout{}, incumbents: newIncumbents(), fresh: map[*group]bool{},
+		selected: newSelected(), room: newRoom(), layout: newLayout(), incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
 }
 

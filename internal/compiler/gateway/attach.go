@@ -304,45 +304,51 @@ func newNotFoundError(path *field.Path, value any, why string) *field.Error {
 // A listener's hostnames belong to routes of one kind (GRPCRoute, spec.hostnames): where one of another kind was
 // there first, the route stays out as a whole, and join gives the one that was. Istio and Envoy Gateway serve both.
 func (l *listener) join(route *Route) (bool, *Route) {
-	if n := len(l.routes); n > 0 && l.routes[n-1] == route {
+	if l.last == route {
 		return true, nil
 	}
-	wanted := route.Value.Spec.Hostnames
-	if len(wanted) == 0 {
-		wanted = []gatewayv1.Hostname{anyHost}
-	}
-	common := map[string]bool{}
-	for _, w := range wanted {
-		if both, ok := intersect(l.hostname, string(w)); ok {
-			common[both] = true
-		}
-	}
+	common := l.intersectRoute(route)
 	if rival := l.findRival(route, common); rival != nil && !l.mixed {
 		return false, rival
 	}
-	l.common[route] = slices.Sorted(maps.Keys(common))
-	for hostname := range common {
+	l.common[route] = common
+	for _, hostname := range common {
 		l.attached[hostname] = append(l.attached[hostname], route)
 		if l.first[hostname] == nil {
 			l.first[hostname] = route
 		}
 	}
 	if len(common) > 0 {
-		l.routes = append(l.routes, route)
+		l.last = route
 	}
 	return len(common) > 0, nil
 }
 
+// intersectRoute gives the hostnames that a route and the listener have in common, in order.
+func (l *listener) intersectRoute(route *Route) (common []string) {
+	wanted := route.Value.Spec.Hostnames
+	if len(wanted) == 0 {
+		wanted = []gatewayv1.Hostname{anyHost}
+	}
+	for _, w := range wanted {
+		if both, ok := intersect(l.hostname, string(w)); ok {
+			common = append(common, both)
+		}
+	}
+	slices.Sort(common)
+	return slices.Compact(common)
+}
+
 // findRival gives the first route of another kind that is attached and shares a host with these hostnames. All routes
 // of one hostname are of one kind, so the first of each speaks for them.
-func (l *listener) findRival(route *Route, hostnames map[string]bool) *Route {
+func (l *listener) findRival(route *Route, hostnames []string) *Route {
 	var first *Route
 	consider := func(r *Route) {
 		if r != nil && r.Kind != route.Kind && (first == nil || resource.ByAge(r, first) < 0) {
 			first = r
 		}
 	}
-	for hostname := range hostnames {
+	for _, hostname := range hostnames {
 		for _, wider := range coverings(hostname) {
 			consider(l.first[wider])
 		}

@@ -51,7 +51,6 @@ func InMiB(bytes int) string { return fmt.Sprintf("%.4g MiB", float64(bytes)/(1<
 
 // Layout is what is not laid out, as there is no room for it.
 type Layout struct {
-	Usage
 	// routes are those that are not attached to a Gateway.
 	routes map[routeAt]Shortage
 	// copies are those of wide hostnames, where there is no room for all.
@@ -97,7 +96,6 @@ func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
 func (u *Usage) charge(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
 	each := budget.Each()
 	switch {
-	case budget.All == 0:
 	case !u.Namespaces[namespace].hasRoom(more, each):
 		return Shortage{"namespace " + namespace, each, more.Bytes}, false
 	case !u.Gateways[gateway].hasRoom(more, each):

@@ -27,8 +27,8 @@ func newBudget(each int) Budget { return Budget{(each + 1) / 2 * 5} }
 func buildWithin(t *testing.T, usual int, documents ...string) *built {
 	t.Helper()
 	in := NewInput(compilertest.Admit(t, documents...), netip.MustParseAddr("0.0.0.0"))
-	u := NewLayout(in.Within(Budget{1 << 40})).Usage
-	own := u.All.Bytes - u.All.Copies
+	needs := Build(in).Usage.All
+	own := needs.Bytes - needs.Copies
 	in = in.Within(newBudget(max(own, usual*usualSize) + usual*usualSize))
 	return newBuilt(Build(in))
 }
@@ -203,6 +203,15 @@ func TestSizeOf(t *testing.T) {
 	}
 }
 
+// layOut says what there is room for.
+func layOut(in Input) *Layout {
+	tally := NewTally(in)
+	for _, route := range in.objects.Routes {
+		tally.Set(route.Origin().Ref, route)
+	}
+	return tally.Layout(in.order)
+}
+
 // listHosts lists on which hosts routes are, as HOST ROUTE, and how much all of them come to.
 func listHosts(p Port) (hosts map[string]bool, size int) {
 	hosts = map[string]bool{}
@@ -242,15 +251,11 @@ func TestNewcomersTakeNothing(t *testing.T) {
 					t.Fatalf("seed %d: the newcomer %s takes %q:\n%s", seed, part.Routes[n], c, b)
 				}
 			}
-			if size > room || size > b.layout.All.Bytes {
-				t.Fatalf("seed %d: all come to %d bytes, and to %d by the layout:\n%s", seed, size, b.layout.All.Bytes, b)
+			if size > room || size > b.usage.All.Bytes {
+				t.Fatalf("seed %d: all come to %d bytes, and need %d:\n%s", seed, size, b.usage.All.Bytes, b)
 			}
-			if len(b.layout.routes) > 0 {
-				shut++
-			}
-			if len(b.layout.copies) > 0 {
-				full++
-			}
+			layout := layOut(in)
+			shut, full = shut+len(layout.routes), full+len(layout.copies)
 			before = now
 		}
 	}

@@ -113,3 +113,13 @@ func hasHostname(route *Route, hostname string) bool {
 	return slices.Contains(route.Value.Spec.Hostnames, gatewayv1.Hostname(hostname)) ||
 		len(route.Value.Spec.Hostnames) == 0 && hostname == anyHost
 }
+
+// ownerOf is the most specific listener of a port that covers a hostname.
+func ownerOf(listeners map[string]*listener, hostname string) *listener {
+	for _, h := range coverings(hostname) {
+		if l := listeners[h]; l != nil {
+			return l
+		}
+	}
+	return nil
+}

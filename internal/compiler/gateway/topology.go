@@ -70,8 +70,8 @@ type Topology struct {
 	// OfGateways is what there was to say of Gateways and their classes, and OfRoutes of routes.
 	OfGateways, OfRoutes report.Report
 
-	// Layout is what there is room for.
-	Layout *Layout
+	// Usage is what all routes need, be there room for them or not.
+	Usage Usage
 
 	claims    Claims
 	soleHosts SoleHosts
@@ -93,12 +93,12 @@ func Build(in Input) *Topology {
 	b.addGateways(in.objects)
 	b.checkStraySets()
 	b.rep = &t.OfRoutes
-	b.attachRoutes()
 	if b.layout == nil {
-		b.layout = b.newLayout()
+		tally := b.tally()
+		t.Usage, b.layout = tally.Usage(), tally.Layout(in.order)
 	}
+	b.attachRoutes()
 	b.withhold()
-	t.Layout = b.layout
 	t.Ports, t.Attachments, t.claims = b.layOutPorts(), b.status, b.claims
 	for host, route := range b.soleHosts {
 		t.soleHosts[host] = route.Origin().Ref

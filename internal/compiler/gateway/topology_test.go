@@ -18,7 +18,7 @@ type built struct {
 	ports  []Port
 	status *AttachmentStatus
 	rep    *report.Report
-	layout *Layout
+	usage  Usage
 }
 
 // buildAll works out which requests reach which rule, where limpet serves the Gateways on 0.0.0.0.
@@ -40,7 +40,7 @@ func buildControlled(t *testing.T, controller gatewayv1.GatewayController, docum
 func newBuilt(t *Topology) *built {
 	rep := &report.Report{}
 	t.ReportAll(rep)
-	return &built{t.Ports, t.Attachments, rep, t.Layout}
+	return &built{t.Ports, t.Attachments, rep, t.Usage}
 }
 
 // String has a line for each port and one for each host of it: its domain, the listener, and its matches as
