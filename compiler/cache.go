@@ -2,14 +2,12 @@ package compiler
 
 import (
 	"cmp"
+	"slices"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
-	"github.com/limpet-proxy/limpet/internal/compiler/policy"
-	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -21,9 +19,7 @@ import (
 // value keeps nothing.
 type Cache struct {
 	resources resource.Cache
-	topology  *memo.Table[memo.Whole, gateway.Input, *gateway.Topology]
-	backends  *memo.Table[backend.PortKey, backend.PortInputs, *backend.ServicePort]
-	rules     policy.Cache
+	steps     pipeline.Cache
 	// policies is the order of the plugin's policies, and texts is what is written for them.
 	policies *memo.SortOrder[string]
 	texts    *memo.Table[plugin.TextKey, plugin.TextInputs, plugin.Text]
@@ -34,9 +30,7 @@ type Cache struct {
 func NewCache() *Cache {
 	return &Cache{
 		resources: resource.NewCache(),
-		topology:  memo.NewSilentTable[memo.Whole, gateway.Input, *gateway.Topology]("topology"),
-		backends:  memo.NewTable[backend.PortKey, backend.PortInputs, *backend.ServicePort]("backends"),
-		rules:     policy.NewCache(),
+		steps:     pipeline.NewCache(),
 		policies:  memo.NewSortOrder[string]("order of policies"),
 		texts:     memo.NewTable[plugin.TextKey, plugin.TextInputs, plugin.Text]("policy texts"),
 		rendered:  envoy.NewRenderer(),
@@ -51,7 +45,7 @@ type StepSize struct {
 
 // Sizes tells how much the cache keeps, step by step.
 func (c *Cache) Sizes() []StepSize {
-	steps := c.steps()
+	steps := c.allSteps()
 	sizes := make([]StepSize, len(steps))
 	for i, s := range steps {
 		sizes[i] = StepSize{s.Name(), s.Len()}
@@ -59,32 +53,16 @@ func (c *Cache) Sizes() []StepSize {
 	return sizes
 }
 
-// steps are those that results are kept of, in the order in which they are taken.
-func (c *Cache) steps() []memo.Step {
-	steps := append(c.resources.Steps(), c.topology, c.backends)
-	steps = append(append(steps, c.rules.Steps()...), c.policies, c.texts)
-	return append(steps, c.rendered.Steps()...)
+// allSteps are those that results are kept of, in the order in which they are taken.
+func (c *Cache) allSteps() []memo.Step {
+	return slices.Concat(c.resources.Steps(), c.steps.Steps(), []memo.Step{c.policies, c.texts}, c.rendered.Steps())
 }
 
 // endCompilation forgets what the compilation did not need. One that is not complete has not come to every step.
 func (c *Cache) endCompilation(complete bool) {
 	if c != nil {
-		memo.Sweep(c.steps(), complete)
+		memo.Sweep(c.allSteps(), complete)
 	}
-}
-
-// buildTopology is gateway.Build.
-func (c *Cache) buildTopology(in gateway.Input, rep *report.Report) *gateway.Topology {
-	t := c.topology.Get(in, gateway.Build)
-	t.ReportAll(rep)
-	return t
-}
-
-// indexBackends is backend.NewIndex with the ports of all Services.
-func (c *Cache) indexBackends(
-	objects *resource.Objects, pods *Selection, places *backend.Places, rep *report.Report,
-) *backend.Index {
-	return backend.NewIndex(objects, c.backends.GetAll(backend.GatherPorts(objects, pods, places), backend.BuildPort), pods, places, rep)
 }
 
 // sortPolicies sorts policies by their names.

@@ -75,9 +75,9 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	objects := status.Build(
 		status.Input{
 			Objects:     j.objects,
-			Attachments: j.topology.Attachments,
-			Decisions:   j.decisions,
-			Traffic:     j.traffic,
+			Attachments: j.Topology.Attachments,
+			Decisions:   j.Decisions,
+			Traffic:     j.Traffic,
 			Problems:    warnings,
 			Withheld:    j.findWithheld,
 			Proxies:     o.proxies(),
@@ -98,7 +98,7 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 // findWithheld says why the target's rule goes without the session that was decided on a path; empty where it does not.
 func (j *analysis) findWithheld(d *policy.Decision) string {
 	p := d.Path
-	return j.plan.Withheld[ir.RulePlace{Route: p.Route, Rule: d.Rule, Gateway: p.Gateway, Listener: p.Listener}]
+	return j.Plan.Withheld[ir.RulePlace{Route: p.Route, Rule: d.Rule, Gateway: p.Gateway, Listener: p.Listener}]
 }
 
 // reportDifferences warns of the rules whose sessions end when the input takes the place of Options.Since, and lists the
@@ -113,14 +113,14 @@ func (j *analysis) reportDifferences(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("the earlier input: %w", err)
 	}
-	for _, e := range policy.FindEndedSessions(before.decisions, j.decisions) {
+	for _, e := range policy.FindEndedSessions(before.Decisions, j.Decisions) {
 		path := "spec.rules"
 		if e.Rule >= 0 {
 			path = fmt.Sprintf("spec.rules[%d]", e.Rule)
 		}
 		j.rep.WarnAt(e.Route, path, "the sessions of a rule end: "+e.Why)
 	}
-	for _, c := range policy.FindChangedValues(before.decisions, j.decisions) {
+	for _, c := range policy.FindChangedValues(before.Decisions, j.Decisions) {
 		j.rep.AdviseAt(c.Route, fmt.Sprintf("spec.rules[%d]", c.Rule), c.Message)
 	}
 	return nil
@@ -131,7 +131,7 @@ func (j *analysis) reportRejected(o *Options) {
 	if o.Envoy == nil || o.Envoy.Served == nil {
 		return
 	}
-	for _, g := range j.topology.Attachments.Gateways {
+	for _, g := range j.Topology.Attachments.Gateways {
 		if words := o.Envoy.Served.Rejected[g.Gateway.Key()]; words != "" {
 			j.rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
 		}
@@ -140,7 +140,7 @@ func (j *analysis) reportRejected(o *Options) {
 
 // reportParameters warns of parametersRefs of Gateways and classes that lead to nothing.
 func (j *analysis) reportParameters(o *Options) {
-	for _, g := range j.topology.Attachments.Gateways {
+	for _, g := range j.Topology.Attachments.Gateways {
 		if words := o.proxies()[g.Gateway.Key()].Invalid; words != "" {
 			j.rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
 		}
@@ -174,7 +174,7 @@ func (j *analysis) listSubjects() (all []report.Subject) {
 	withStatus := func(t resource.Traits) bool { return t.HasStatus }
 	foreign := map[object.Ref]bool{}
 	for _, c := range j.objects.Classes {
-		foreign[c.Origin().Ref] = j.plan.Proxy != nil && c.Value.Spec.ControllerName != j.objects.ControllerName()
+		foreign[c.Origin().Ref] = j.Plan.Proxy != nil && c.Value.Spec.ControllerName != j.objects.ControllerName()
 	}
 	j.objects.Visit(withStatus, func(e resource.Entry) {
 		if !foreign[e.Ref] {

@@ -7,16 +7,11 @@
 //
 //	read           files to documents, with the line of every field
 //	resource       documents to typed objects, as an API server would admit them (admission)
-//	gateway        listeners and routes to an ordered list of matches for each hostname
-//	policy         a rule's session persistence to session policies, by precedence
-//	backend        backendRefs to Services' endpoints
-//	backendtls     how backends are spoken to over TLS
-//	loadbalancing  and retrybudget, what requests without a session get
-//	lower          all of it to ir, the neutral configuration
+//	pipeline       objects to ir, the neutral configuration; it has the steps' order
 //	status         what became of every object, in the words of its API
 //	emit/...       ir to files, one package for each target
 //
-// A Follower takes the same steps part by part, by package follow.
+// A Follower takes the same pipeline part by part, by package follow.
 package compiler
 
 import (
@@ -27,19 +22,13 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
-	"github.com/limpet-proxy/limpet/internal/compiler/backendtls"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
-	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
-	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -146,7 +135,7 @@ var emptyProblem = Problem{LeftOut: true, Message: "no listener is left: nothing
 
 // servesNothing reports whether a proxy would listen nowhere. What a control plane serves besides is not known.
 func (j *analysis) servesNothing() bool {
-	return j.plan.Proxy != nil && len(j.plan.Proxy.Listeners) == 0
+	return j.Plan.Proxy != nil && len(j.Plan.Proxy.Listeners) == 0
 }
 
 // Main is the document that people ask a target for; a result for a server has none.
@@ -156,22 +145,9 @@ func (r *Result) Main() []byte { return r.Files[len(r.Files)-1].Data }
 type analysis struct {
 	parsed  parsedOptions
 	objects *resource.Objects
-	// order says which of two namespaces' objects was there first.
-	order *seniority.Order
-	// topology is where requests arrive, and decisions are about the session persistence of what they reach.
-	topology  *gateway.Topology
-	decisions *policy.Decisions
-	backends  *backend.Index
+	*pipeline.Part
 	// selection is which pods Services select and have left; nil where nothing watches pods.
 	selection *Selection
-	// backendTLS is how backends are spoken to over TLS; nil for a target with a control plane of its own.
-	backendTLS *backendtls.Policies
-	// loadBalancing and traffic are about requests that no session pins; nil for a target with a control plane of its own,
-	// which makes routes and clusters itself.
-	loadBalancing *loadbalancing.Policies
-	traffic       []*lower.BackendTraffic
-	// plan is what emitters write from.
-	plan *ir.Plan
 	// cache has the results of steps that earlier compilations took.
 	cache *Cache
 	// rep takes what emitters have to say too: strict compilations and errors are judged after them.
@@ -188,7 +164,6 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	if cache == nil {
 		cache = &Cache{} // which keeps nothing
 	}
-	controlled := o.Target.findController() != ""
 	pause := parallel.Pause(o.Pause)
 	j := &analysis{parsed: settings, cache: cache, rep: &report.Report{}}
 	j.objects, err = cache.resources.Admit(sources, o.admissionOptions(settings), pause, j.rep)
@@ -200,37 +175,17 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	}
 	pause.Take()
 	j.objects.Controller = gatewayv1.GatewayController(o.ControllerName)
-	j.order = newOrder(sources, j.objects)
-	if controlled {
-		j.topology = cache.buildTopology(gateway.NewInputPerGateway(j.objects, o.Target.findController()), j.rep)
-		j.backends = backend.NewUnverified(j.objects, o.Target.findEmitter().platformBackends...)
-	} else {
-		in := gateway.NewInput(j.objects, settings.bind).AssumeClasses(o.AssumeClass).Within(o.budget())
-		if o.areApart() {
-			in = in.Apart()
+	j.followSelection(o)
+	j.Part = pipeline.Run(pipeline.Input{
+		Settings: o.pipelineSettings(settings), Objects: j.objects, Listening: o.listening(settings, newOrder(sources, j.objects)),
+		HeldNames: o.heldNames(), Selection: j.selection, Draining: o.newDraining(), Owners: o.newOwners(), Cache: cache.steps, Pause: pause,
+	}, j.rep)
+	if j.Plan.Proxy != nil {
+		if o.Target != TargetEnvoy {
+			j.adviseAddresses()
 		}
-		in = in.Settle(o.listening(settings, j.order))
-		j.topology = cache.buildTopology(in, j.rep)
-		pause.Take()
-		places := o.newPlaces(j.objects, j.topology.Claims(), settings)
-		j.followSelection(o)
-		j.backends = cache.indexBackends(j.objects, j.selection, places, j.rep)
-		j.backendTLS = backendtls.New(j.objects, j.rep)
-		j.backends.Secure(j.backendTLS.Has)
+		j.Plan.Proxy.Policies = cache.sortPolicies(j.Plan.Proxy.Policies)
 	}
-	pause.Take()
-	policies := o.policyOptions(settings)
-	policies.Order, policies.HeldNames = j.order, o.heldNames()
-	j.decisions = cache.rules.Decide(j.objects, j.topology.Ports, j.backends, policies, j.rep)
-	if controlled {
-		j.plan = lower.NewPlan(j.objects, j.topology.Ports, j.decisions, j.backends)
-		lower.AdviseUnissued(j.topology.Ports, j.decisions, j.rep)
-		j.plan.Compare = j.order.Compare
-	} else {
-		pause.Take()
-		j.lower(o)
-	}
-	pause.Take()
 	return j, nil
 }
 
@@ -242,38 +197,9 @@ func (j *analysis) followSelection(o *Options) {
 	}
 }
 
-// lower makes the plan of a target without a control plane.
-func (j *analysis) lower(o *Options) {
-	j.plan = &ir.Plan{}
-	j.loadBalancing = loadbalancing.New(j.objects, j.rep)
-	j.plan.Proxy, j.traffic = lower.Lower(j.topology.Ports, lower.Input{
-		Backends: j.backends, BackendTLS: j.backendTLS, LoadBalancing: j.loadBalancing, RetryBudgets: retrybudget.New(j.objects, j.rep),
-		Decisions: j.decisions, Draining: o.newDraining(), Owners: o.newOwners(), LocalClients: o.LocalClients,
-		WithoutPods: o.Target != TargetEnvoy, Native: o.Envoy != nil && o.Envoy.Native, Pause: o.Pause,
-	}, j.rep)
-	if o.Target != TargetEnvoy {
-		j.adviseAddresses()
-	}
-	j.plan.Proxy.Policies = j.cache.sortPolicies(j.plan.Proxy.Policies)
-}
-
 // adviseAddresses is for targets that know nothing of pods.
 func (j *analysis) adviseAddresses() {
-	lower.AdviseAddresses(j.topology.Ports, j.decisions, j.plan, j.rep)
-}
-
-// newPlaces says where no endpoint is.
-func (o *Options) newPlaces(objects *resource.Objects, claims gateway.Claims, settings parsedOptions) *backend.Places {
-	own, remote := []netip.AddrPort{settings.admin}, false
-	if s := o.served(); s != nil {
-		own, remote = append(own, s.Own...), s.Remote
-	}
-	places := backend.NewPlaces(objects, claims, own...)
-	places.NoLoopback, places.Names, places.Zone = remote, o.ExternalNames, o.Zone
-	if o.Envoy != nil {
-		places.Machine = o.Envoy.Machine
-	}
-	return places
+	lower.AdviseAddresses(j.Topology.Ports, j.Decisions, j.Plan, j.rep)
 }
 
 // parsedOptions are the options that are not plain text.

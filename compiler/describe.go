@@ -35,19 +35,19 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 	if section != "" && !slices.Contains(k.sections[ref], section) {
 		return nil, fmt.Errorf("%s: there is no listener, rule or port %q in it", ref, section)
 	}
-	in := describe.Input{Decisions: j.decisions, Traffic: j.traffic, Subjects: k.subjects, Withheld: j.findWithheld}
+	in := describe.Input{Decisions: j.Decisions, Traffic: j.Traffic, Subjects: k.subjects, Withheld: j.findWithheld}
 	if shared := o.Target.findEmitter().sharedPath; shared != nil {
 		in.SharedPath = func(p *policyconfig.Policy) string { return j.findSharedPath(p.Scope, shared) }
 	}
-	if j.loadBalancing != nil {
-		in.LoadBalancing = j.loadBalancing.Attachments
+	if j.Shared.LoadBalancing != nil {
+		in.LoadBalancing = j.Shared.LoadBalancing.Attachments
 	}
 	return describe.Describe(ref, section, in), nil
 }
 
 // findSharedPath gives the path that the cookies of a scope share on the target; empty if they don't.
 func (j *analysis) findSharedPath(scope string, shared func(*ir.Rule, *ir.Session) string) string {
-	for _, rule := range j.plan.Rules {
+	for _, rule := range j.Plan.Rules {
 		for _, s := range rule.Sessions.All {
 			if s.Policies[0].Scope == scope && s.Policies[0].Cookie != nil {
 				return shared(rule.Rule, s)

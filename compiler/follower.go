@@ -97,17 +97,14 @@ func NewFollower(o Options) (*Follower, error) {
 // followSettings are what does not change while documents do.
 func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 	return follow.Settings{
-		Admission: o.admissionOptions(settings), Policy: o.policyOptions(settings), Bind: settings.bind,
-		AssumeClass: o.AssumeClass, Controller: gatewayv1.GatewayController(o.ControllerName), LocalClients: o.LocalClients,
-		ExternalNames: o.ExternalNames, Zone: o.Zone, Budget: o.budget(),
+		Admission: o.admissionOptions(settings), Steps: o.pipelineSettings(settings),
+		Controller: gatewayv1.GatewayController(o.ControllerName), KeepIncumbents: o.Incumbents != nil,
 		Envoy: envoy.Assembly{
 			Settings: envoy.Settings{
 				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256,
 				Native: o.Envoy.Native, Plugin: o.global().Config(),
 			},
 		},
-		Apart: o.areApart(), Own: append([]netip.AddrPort{settings.admin}, o.served().Own...), Remote: o.served().Remote,
-		Machine: o.Envoy.Machine, KeepIncumbents: o.Incumbents != nil,
 	}
 }
 

@@ -17,7 +17,7 @@ type Incumbents struct {
 
 // findIncumbents notes who has what.
 func (j *analysis) findIncumbents() *Incumbents {
-	return &Incumbents{claims: j.topology.Claims(), names: j.decisions.HeldNames(), hosts: j.topology.SoleHosts()}
+	return &Incumbents{claims: j.Topology.Claims(), names: j.Decisions.HeldNames(), hosts: j.Topology.SoleHosts()}
 }
 
 // newOrder is who was there first, among objects that claim what others may have.

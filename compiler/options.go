@@ -15,6 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
@@ -273,13 +274,30 @@ func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
 	}
 }
 
+// pipelineSettings are those of package pipeline.
+func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
+	s := pipeline.Settings{
+		ControlPlane: o.Target.findController(), PlatformBackends: o.Target.findEmitter().platformBackends, Bind: settings.bind,
+		Budget: o.budget(), Apart: o.areApart(), AssumeClass: o.AssumeClass, ExternalNames: o.ExternalNames, Zone: o.Zone,
+		Own: []netip.AddrPort{settings.admin}, Policy: o.policyOptions(settings), LocalClients: o.LocalClients,
+		WithoutPods: o.Target != TargetEnvoy,
+	}
+	if o.Envoy != nil {
+		s.Machine, s.Native = o.Envoy.Machine, o.Envoy.Native
+	}
+	if served := o.served(); served != nil {
+		s.Own, s.Remote = append(s.Own, served.Own...), served.Remote
+	}
+	return s
+}
+
 // policyOptions are those of package policy.
 func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 	return policy.Options{
 		Release: settings.release, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
 		HidesTokens:      o.Target != TargetIstio,
-		KnowsTermination: o.served() != nil, Pause: o.Pause,
+		KnowsTermination: o.served() != nil,
 	}
 }
 

@@ -112,7 +112,7 @@ func TestOwners(t *testing.T) {
 			if got := clusterHosts(t, result); got != c.hosts {
 				t.Errorf("got %s\nwant %s", got, c.hosts)
 			}
-			if got := analyzed.plan.Proxy.Policies[0].Owners; !slices.Equal(got, c.owners) {
+			if got := analyzed.Plan.Proxy.Policies[0].Owners; !slices.Equal(got, c.owners) {
 				t.Errorf("owners: %q\nwant %q", got, c.owners)
 			}
 			if result.Unsettled != c.unsettled {

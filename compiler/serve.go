@@ -11,7 +11,7 @@ import (
 
 // emitServed is emitEnvoy for a server.
 func emitServed(j *analysis, o *Options, r *Result) error {
-	proxy := j.plan.Proxy
+	proxy := j.Plan.Proxy
 	config, text, err := plugin.EmitApart(nil, o.global())
 	if err != nil {
 		return err
@@ -19,7 +19,7 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	keys := []string{""} // all listeners are of that one
 	if o.areApart() {
 		keys = nil
-		for _, g := range j.topology.Attachments.Gateways {
+		for _, g := range j.Topology.Attachments.Gateways {
 			keys = append(keys, g.Gateway.Key())
 		}
 	}

@@ -11,7 +11,7 @@ func SessionPolicies(sources []Source, o Options) (policies []policyconfig.Polic
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range j.decisions.Paths {
+	for _, path := range j.Decisions.Paths {
 		policies = append(policies, path.Policies...)
 	}
 	return policies, nil

@@ -123,7 +123,7 @@ func (t Target) findController() gatewayv1.GatewayController { return t.findEmit
 const istioController = "istio.io/gateway-controller"
 
 func emitIstio(j *analysis, o *Options, r *Result) error {
-	out, err := istio.Emit(j.plan, o.global(), *o.Istio, j.rep)
+	out, err := istio.Emit(j.Plan, o.global(), *o.Istio, j.rep)
 	if err != nil {
 		return err
 	}
@@ -133,18 +133,18 @@ func emitIstio(j *analysis, o *Options, r *Result) error {
 }
 
 func emitPlugin(j *analysis, o *Options, r *Result) (err error) {
-	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(j.plan.Proxy.Policies, o.global())
+	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(j.Plan.Proxy.Policies, o.global())
 	r.Files = []File{{PluginFile, r.PluginJSON}}
 	return err
 }
 
 func emitEnvoy(j *analysis, o *Options, r *Result) error {
-	r.PrivateKeys = j.plan.Proxy.HasPrivateKeys()
+	r.PrivateKeys = j.Plan.Proxy.HasPrivateKeys()
 	if o.served() != nil {
 		return emitServed(j, o, r)
 	}
 	// The policies travel with their routes, so that a change of one is a change of a route table.
-	config, global, err := plugin.EmitApart(j.plan.Proxy.Policies, o.global())
+	config, global, err := plugin.EmitApart(j.Plan.Proxy.Policies, o.global())
 	if err != nil {
 		return err
 	}
@@ -155,13 +155,13 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 	if err := emitPlugin(j, o, r); err != nil {
 		return err
 	}
-	bootstrap, err := j.cache.rendered.Emit(j.plan.Proxy, settings)
+	bootstrap, err := j.cache.rendered.Emit(j.Plan.Proxy, settings)
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
 	return err
 }
 
 func emitEnvoyGateway(j *analysis, o *Options, r *Result) error {
-	out, err := envoygateway.Emit(j.plan, o.global(), *o.EnvoyGateway, j.rep)
+	out, err := envoygateway.Emit(j.Plan, o.global(), *o.EnvoyGateway, j.rep)
 	if err != nil {
 		return err
 	}

@@ -68,8 +68,8 @@ func (s *tenants) compile(t *testing.T, sources []Source, m *memory) *shared {
 	problems := j.rep.Problems()
 	m.incumbents = j.findIncumbents()
 	m.cache.endCompilation(true)
-	return &shared{j.plan.Proxy, status.Build(status.Input{
-		Objects: j.objects, Attachments: j.topology.Attachments, Decisions: j.decisions, Traffic: j.traffic, Problems: problems, Now: o.Time,
+	return &shared{j.Plan.Proxy, status.Build(status.Input{
+		Objects: j.objects, Attachments: j.Topology.Attachments, Decisions: j.Decisions, Traffic: j.Traffic, Problems: problems, Now: o.Time,
 	}), problems}
 }
 

@@ -45,8 +45,9 @@ const (
 	BackendMetadataKey = "limpet.backend"
 	SubsetMetadata     = "envoy.lb"
 
-	// MemoryGauge is the gauge of the memory that all workers' filters have.
+	// MemoryGauge is the gauge of the memory that all workers' filters have, and KeysGauge that with the fingerprint of the key ring.
 	MemoryGauge = "limpet_memory_bytes"
+	KeysGauge   = "limpet_keys_fingerprint"
 )
 
 // BackendHeader is the internal header that names the backend of a pinned request's session: the pin header's companion.

@@ -30,7 +30,7 @@ func TestPythonAgrees(t *testing.T) {
 	if err := json.Unmarshal(text, &questions); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"tokens", "envelopes", "tickets", "digests", "sealed"} {
+	for _, kind := range []string{"tokens", "envelopes", "tickets", "digests", "fingerprints", "sealed"} {
 		vectors, is := questions[kind].([]any)
 		if !is {
 			t.Fatalf("there are no %s in the vectors", kind)

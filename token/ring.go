@@ -13,10 +13,11 @@ type Ring struct {
 
 // ringKey is a key whose secret has become the start of the derivations.
 type ringKey struct {
-	tag       tag
-	notBefore int64
-	notAfter  int64
-	secret    macKey
+	tag         tag
+	notBefore   int64
+	notAfter    int64
+	secret      macKey
+	fingerprint Fingerprint
 }
 
 // NewRing makes a ring of at least one key. The error joins all faults of all keys, one a line, each with its path
@@ -31,11 +32,13 @@ func NewRing(keys []Key) (*Ring, error) {
 		k := &keys[i]
 		path := "keys[" + strconv.Itoa(i) + "]"
 		faults = append(faults, k.validate(path), validateUnique(keys[:i], k.ID, path+".id"))
+		secret := newMACKey(k.Secret)
 		r.keys = append(r.keys, ringKey{
-			tag:       makeTag(labelKeyID, k.ID),
-			notBefore: k.NotBefore,
-			notAfter:  k.NotAfter,
-			secret:    newMACKey(k.Secret),
+			tag:         makeTag(labelKeyID, k.ID),
+			notBefore:   k.NotBefore,
+			notAfter:    k.NotAfter,
+			secret:      secret,
+			fingerprint: secret.fingerprint(k.ID),
 		})
 	}
 	if err := errors.Join(faults...); err != nil {

@@ -167,7 +167,22 @@ func makeVectors(t *testing.T) vectorFile {
 		file.Tickets = append(file.Tickets, c.vector(t))
 	}
 	file.Digests = makeDigestVectors(t)
+	for _, name := range ringNames {
+		file.Fingerprints = append(file.Fingerprints, makeFingerprintVector(t, name, file.Rings[name]))
+	}
 	return file
+}
+
+func makeFingerprintVector(t *testing.T, name string, ring ringJSON) fingerprintVector {
+	v := fingerprintVector{Name: name, Whole: ring.ring(t).Fingerprint().String()}
+	for _, k := range ring.Keys {
+		secret, err := base64.RawURLEncoding.DecodeString(k.Secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Keys = append(v.Keys, (&Key{ID: k.ID, Secret: secret}).Fingerprint().String())
+	}
+	return v
 }
 
 func makeSealVectors(t *testing.T) []sealVector {

@@ -21,7 +21,9 @@ type (
 		Envelopes []envelopeVector    `json:"envelopes"`
 		Tickets   []ticketVector      `json:"tickets"`
 		Digests   []digestVector      `json:"digests"`
-		Sealed    []sealVector        `json:"sealed"`
+		// Fingerprints are those of all rings.
+		Fingerprints []fingerprintVector `json:"fingerprints"`
+		Sealed       []sealVector        `json:"sealed"`
 	}
 	ringJSON struct {
 		Keys []keyJSON `json:"keys"`
@@ -101,6 +103,11 @@ type (
 		ID     string `json:"id"`
 		Digest string `json:"digest,omitempty"`
 	}
+	fingerprintVector struct {
+		Name  string   `json:"name"` // the ring's
+		Keys  []string `json:"keys"`
+		Whole string   `json:"whole"`
+	}
 	sealVector struct {
 		Name   string `json:"name"`
 		Root   string `json:"root"`
@@ -168,6 +175,8 @@ func encodeVectors(t *testing.T, file vectorFile) []byte {
 	writeLines(t, &out, file.Tickets)
 	out.WriteString("\n],\n\"digests\": [")
 	writeLines(t, &out, file.Digests)
+	out.WriteString("\n],\n\"fingerprints\": [")
+	writeLines(t, &out, file.Fingerprints)
 	out.WriteString("\n],\n\"sealed\": [")
 	writeLines(t, &out, file.Sealed)
 	out.WriteString("\n]\n}\n")

@@ -183,12 +183,12 @@ func isAddrPort(s string) bool {
 
 // read reads all that a compilation needs. What there is to say of key files goes to stderr.
 func (f *configFlags) read(stdin io.Reader, stderr io.Writer) (controller.Input, error) {
-	keys, err := f.keys.load(stderr)
+	in, err := f.keys.load(stderr)
 	if err != nil {
-		return controller.Input{}, err
+		return in, err
 	}
-	sources, err := f.input.readSources(stdin)
-	return controller.Input{Keys: keys, Sources: sources}, err
+	in.Sources, err = f.input.readSources(stdin)
+	return in, err
 }
 
 // options are those of a compilation of the inputs.

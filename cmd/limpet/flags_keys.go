@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -56,35 +57,40 @@ func (k *keyFlags) check() error {
 }
 
 // load makes the plugin configuration's keys.
-func (k *keyFlags) load(stderr io.Writer) (policyconfig.Keys, error) {
-	var ring policyconfig.KeyRing
-	var err error
-	switch {
-	case k.ring != nil:
-		ring = k.ring()
-	case k.file == "":
-		return policyconfig.Keys{FromEnv: policyconfig.DefaultKeysEnv}, nil
-	default:
-		ring, err = k.readRing(stderr)
+func (k *keyFlags) load(stderr io.Writer) (in controller.Input, err error) {
+	if k.ring == nil && k.file == "" {
+		return controller.Input{Keys: policyconfig.Keys{FromEnv: policyconfig.DefaultKeysEnv}}, nil
 	}
-	if err != nil {
-		return policyconfig.Keys{}, err
+	var ring policyconfig.KeyRing
+	if k.ring != nil {
+		ring = k.ring()
+	} else if ring, err = k.readRing(stderr); err != nil {
+		return in, err
+	}
+	if in.Fingerprints, err = keyfile.FingerprintsOf(ring); err != nil {
+		return in, err
 	}
 	if k.clear {
-		return policyconfig.Keys{Ring: &ring}, nil
+		in.Keys.Ring = &ring
+		return in, nil
 	}
+	in.Keys.Sealed, err = k.seal(ring, stderr)
+	return in, err
+}
+
+// seal seals a ring for the target.
+func (k *keyFlags) seal(ring policyconfig.KeyRing, stderr io.Writer) (sealed string, err error) {
 	roots := k.fixed
 	if roots == nil {
 		if roots, err = k.readRoots(stderr); err != nil {
-			return policyconfig.Keys{}, err
+			return "", err
 		}
 	}
 	root, err := keyfile.RootFor(cmp.Or(k.target, string(compiler.TargetEnvoy)), roots)
 	if err != nil {
-		return policyconfig.Keys{}, err
+		return "", err
 	}
-	sealed, err := keyfile.Seal(ring, root)
-	return policyconfig.Keys{Sealed: sealed}, err
+	return keyfile.Seal(ring, root)
 }
 
 // readRing reads the file's ring, of which a key must verify.

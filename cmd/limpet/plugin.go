@@ -148,10 +148,10 @@ func newPluginSeal() *cobra.Command {
 }
 
 func seal(stdout, stderr io.Writer, keys *keyFlags) error {
-	sealed, err := keys.load(stderr)
+	in, err := keys.load(stderr)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(stdout, sealed.Sealed)
+	_, err = fmt.Fprintln(stdout, in.Keys.Sealed)
 	return err
 }

@@ -313,7 +313,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 		stop()
 		sc.cluster.awaitEnd()
 	}()
-	return sc.serveUntil(ctx, log, server, registry, func() { followed.Run(ctx) })
+	return sc.serveUntil(ctx, log, server, registry, followed)
 }
 
 // newTraces begins to send traces; nil where none are asked for.
@@ -356,7 +356,7 @@ func (sc *serveCommand) followInput(
 
 // serveUntil listens, and follows the input until the context ends.
 func (sc *serveCommand) serveUntil(
-	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, follow func(),
+	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, by *controller.Controller,
 ) error {
 	rpc := serve.NewRPC(sc.tls.config, sc.age, sc.deadline)
 	server.Register(rpc)
@@ -364,13 +364,14 @@ func (sc *serveCommand) serveUntil(
 	if err != nil {
 		return err
 	}
+	serve.RegisterKeys(registry, by.Fingerprints)
 	var ready atomic.Bool
 	ends := make(chan error, 4)
 	if err := sc.serveModules(ends); err != nil {
 		return err
 	}
 	for address, handler := range map[string]http.Handler{
-		sc.admin:  serve.Admin(server, serve.Probes(registry, ready.Load)),
+		sc.admin:  serve.Admin(server, by.Fingerprints, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),
 	} {
 		if address == "" || address == compiler.NoAdmin {
@@ -391,7 +392,7 @@ func (sc *serveCommand) serveUntil(
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		follow()
+		by.Run(ctx)
 	}()
 	select {
 	case err = <-ends:

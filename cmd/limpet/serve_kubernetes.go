@@ -203,8 +203,9 @@ func (c *cluster) feed(ctx context.Context, keys *keyFlags, to *controller.Contr
 	}
 	to.Changes, to.Stderr = c.source, serve.Lines{To: c.log}
 	to.Read = func(stderr io.Writer) (controller.Input, error) {
-		ring, err := keys.load(stderr)
-		return controller.Input{Keys: ring, Sources: c.source.Sources()}, err
+		in, err := keys.load(stderr)
+		in.Sources = c.source.Sources()
+		return in, err
 	}
 }
 

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 const statusHelp = `status asks 'limpet serve' on this machine which Envoys are connected, which
@@ -22,7 +24,8 @@ rejected.
 
 A generation is a hash of all that is served: an Envoy that shows its Gateway's
 has everything. -o wide adds addresses and versions, -o json and -o yaml print all
-there is.
+there is. Keys are shown by fingerprints, which hold nothing of them: Envoys with the
+same keys have the same number in their gauge limpet_keys_fingerprint.
 
 The exit code is 0 when every Envoy has everything, else 1.`
 
@@ -124,7 +127,21 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	return printRejections(to, status.Envoys)
+	if err := printRejections(to, status.Envoys); err != nil || status.Keys == nil {
+		return err
+	}
+	return printKeys(to, status.Keys)
+}
+
+// printKeys prints the fingerprints of the keys that Envoys are served.
+func printKeys(to io.Writer, keys *keyfile.Fingerprints) error {
+	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "\nKEY\tFINGERPRINT")
+	for _, k := range keys.Keys {
+		fmt.Fprintf(table, "%s\t%s\n", k.ID, k.Fingerprint)
+	}
+	fmt.Fprintf(table, "all of them\t%s (%s: %d)\n", keys.Ring, policyconfig.KeysGauge, keys.Gauge)
+	return table.Flush()
 }
 
 // printRejections prints what is wrong with Envoys, and what they say of what they reject.

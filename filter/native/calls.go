@@ -73,6 +73,11 @@ func hostRemember(policy unsafe.Pointer, size uintptr, outcome unsafe.Pointer, o
 //export limpet_set_gauge
 func hostSetGauge(s *stream, id metric, value uint64)
 
+// hostShow sets a gauge with the configuration.
+//
+//export limpet_show
+func hostShow(config unsafe.Pointer, id metric, value uint64)
+
 //export limpet_memory
 func hostMemory() uint64
 

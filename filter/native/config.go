@@ -40,6 +40,7 @@ func read(text *byte, length uintptr, envoy unsafe.Pointer) *configuration {
 	if refused(errs) {
 		return nil
 	}
+	showKeys(envoy, ring.Fingerprint())
 	return &configuration{config, ring, defineMetrics(envoy, config.Policies)}
 }
 

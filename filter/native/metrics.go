@@ -7,6 +7,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/filter/internal/session"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // metric is Envoy's number of a metric.
@@ -46,6 +47,11 @@ func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics
 		}
 	}
 	return m
+}
+
+// showKeys sets the gauge by which people compare proxies' keys.
+func showKeys(envoy unsafe.Pointer, keys token.Fingerprint) {
+	hostShow(envoy, hostGauge(envoy, data(policyconfig.KeysGauge), size(policyconfig.KeysGauge)), uint64(keys))
 }
 
 func unlabelled(envoy unsafe.Pointer, name string) metric {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/xds"
@@ -34,8 +35,10 @@ import (
 
 // Input is all that a compilation reads.
 type Input struct {
-	Keys    policyconfig.Keys
-	Sources []compiler.Source
+	Keys policyconfig.Keys
+	// Fingerprints are those of the keys.
+	Fingerprints keyfile.Fingerprints
+	Sources      []compiler.Source
 }
 
 // equal tells whether two are the same.
@@ -112,6 +115,7 @@ type remembered struct {
 	follower  *compiler.Follower
 	input     *Input // of the last pass that came to something; nil before the first
 	published map[string]published
+	keys      keyfile.Fingerprints
 	unused    time.Duration             // the longest that a session of what is published goes on without a request
 	unusable  map[netip.AddrPort]string // addresses at which no listener can be, with the reason
 	unsettled time.Time                 // since when there are addresses that Envoys may not know to be other pods'; zero for none

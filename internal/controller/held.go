@@ -30,7 +30,7 @@ func (h *held) compile(in Input, compile func(Input) (*pass, error), stderr io.W
 	h.release(in.Sources)
 	var found compiler.Errors // since the last time
 	for {
-		with := Input{Keys: in.Keys, Sources: h.putBack(in.Sources)}
+		with := Input{in.Keys, in.Fingerprints, h.putBack(in.Sources)}
 		p, err := compile(with)
 		var problems compiler.Errors
 		if err == nil {

@@ -19,6 +19,7 @@ func (c *Controller) publish(since time.Time, p *pass) (string, error) {
 	err := c.Memory.Owners.Keep()
 	served := len(c.remembered.published)
 	c.lock.Unlock()
+	c.tellKeys(p.input.Fingerprints)
 	if news {
 		c.Changed()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -17,6 +18,8 @@ import (
 type Status struct {
 	Gateways []GatewayStatus    `json:"gateways"`
 	Envoys   []xds.ClientStatus `json:"envoys"`
+	// Keys are those that Envoys are served; nil where they have their own.
+	Keys *keyfile.Fingerprints `json:"keys,omitempty"`
 }
 
 // GatewayStatus is what is served for a Gateway.
@@ -26,8 +29,11 @@ type GatewayStatus struct {
 }
 
 // NewStatus says what a server serves, and to whom.
-func NewStatus(s *xds.Server) Status {
+func NewStatus(s *xds.Server, keys keyfile.Fingerprints) Status {
 	status := Status{Gateways: []GatewayStatus{}, Envoys: []xds.ClientStatus{}}
+	if len(keys.Keys) > 0 {
+		status.Keys = &keys
+	}
 	for _, key := range s.Gateways() {
 		status.Gateways = append(status.Gateways, GatewayStatus{key, s.Latest(key).Generation})
 	}
@@ -51,8 +57,8 @@ func Probes(metrics prometheus.Gatherer, ready func() bool) *http.ServeMux {
 }
 
 // Admin answers people on this machine too: who is connected, what they are served, and profiles.
-func Admin(s *xds.Server, probes *http.ServeMux) http.Handler {
-	probes.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, NewStatus(s)) })
+func Admin(s *xds.Server, keys func() keyfile.Fingerprints, probes *http.ServeMux) http.Handler {
+	probes.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, NewStatus(s, keys())) })
 	probes.HandleFunc("GET /config", func(w http.ResponseWriter, r *http.Request) {
 		key := r.URL.Query().Get("gateway")
 		if !slices.Contains(s.Gateways(), key) {

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/big"
@@ -27,6 +28,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/xds"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // newCertificate makes a certificate and its key in PEM.
@@ -64,6 +66,9 @@ func newController(t *testing.T) (*controller.Controller, policyconfig.Keys) {
 	source := compiler.Source{Name: "a.yaml", Data: []byte(strings.NewReplacer("CERT", inline(chain), "KEY", inline(key)).Replace(string(text)))}
 	ring := keyfile.NewRing("k")
 	in := controller.Input{Keys: policyconfig.Keys{Ring: &ring}, Sources: []compiler.Source{source}}
+	if in.Fingerprints, err = keyfile.FingerprintsOf(ring); err != nil {
+		t.Fatal(err)
+	}
 	return &controller.Controller{
 		Server: xds.NewServer(xds.Options{Deadline: time.Second}), Memory: memory.New(), Stderr: io.Discard,
 		Read: func(io.Writer) (controller.Input, error) { return in, nil },
@@ -79,8 +84,10 @@ func TestAdmin(t *testing.T) {
 	if _, err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ready := false
-	handler := Admin(c.Server, Probes(prometheus.NewRegistry(), func() bool { return ready }))
+	ready, registry := false, prometheus.NewRegistry()
+	RegisterKeys(registry, c.Fingerprints)
+	handler := Admin(c.Server, c.Fingerprints, Probes(registry, func() bool { return ready }))
+	key := token.Key{ID: "k", Secret: keys.Ring.Keys[0].Secret}
 	get := func(path, host, header string) (int, string) {
 		request := httptest.NewRequest(http.MethodGet, "http://"+host+path, nil)
 		if name, value, has := strings.Cut(header, ": "); has {
@@ -106,7 +113,8 @@ func TestAdmin(t *testing.T) {
 		{"/debug/pprof/profile", here, "Sec-Fetch-Site: cross-site", 403, ""},
 		{"/debug/pprof/", here, "Sec-Fetch-Site: same-origin", 200, "goroutine"},
 		{"/debug/pprof/", here, "Sec-Fetch-Site: none", 200, "goroutine"},
-		{"/metrics", here, "", 200, ""},
+		{"/status", here, "", 200, `"keys":[{"id":"k","fingerprint":"` + key.Fingerprint().String() + `"}]`},
+		{"/metrics", here, "", 200, fmt.Sprintf("\nlimpet_keys_fingerprint %v\n", float64(c.Fingerprints().Gauge))},
 		{"/debug/pprof/", here, "", 200, "goroutine"},
 		{"/config?gateway=default/one", here, "", 200, "CART"},
 		{"/config?gateway=default/one", here, "", 200, "BEGIN CERTIFICATE"},

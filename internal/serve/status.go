@@ -10,7 +10,9 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/xds"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Bootstrap is what an Envoy starts from.
@@ -87,6 +89,14 @@ func NewStatusMetrics(to prometheus.Registerer) func(result string) {
 	}, []string{"result"})
 	to.MustRegister(writes)
 	return func(result string) { writes.WithLabelValues(result).Inc() }
+}
+
+// RegisterKeys makes the metric that the keys' fingerprint is in, as it is in that of filters with these keys. It is 0 where Envoys have
+// their own.
+func RegisterKeys(to prometheus.Registerer, keys func() keyfile.Fingerprints) {
+	to.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: policyconfig.KeysGauge, Help: "Fingerprint of the key ring that Envoys are served.",
+	}, func() float64 { return float64(keys().Gauge) }))
 }
 
 // NewMemoryMetrics makes the metric of writes of what is remembered, and the function that it is told by.

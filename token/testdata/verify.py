@@ -273,6 +273,14 @@ def make_digest(vector, rings):
             return {"digest": mac(derive(key, b"mac", vector["scope"]), b"S" + bytes.fromhex(vector["id"]))[:8].hex()}
 
 
+# Fingerprints.
+
+def make_fingerprints(vector, rings):
+    label = b"limpet.dev/v1 fingerprint\0"
+    keys = [mac(unbase64(key["secret"]), label + key["id"].encode())[:6] for key in rings[vector["name"]]["keys"]]
+    return {"keys": [key.hex() for key in keys], "whole": hashlib.sha256(label + b"".join(keys)).digest()[:6].hex()}
+
+
 # Sealing.
 
 def parse_roots(text):
@@ -311,7 +319,8 @@ def main():
     vectors = json.load(sys.stdin)
     for vector in vectors["tokens"]:
         print(json.dumps({"name": vector["name"], **verify(vector, vectors["rings"])}))
-    for kind, answer in (("envelopes", open_envelope), ("tickets", judge_ticket), ("digests", make_digest)):
+    for kind, answer in (("envelopes", open_envelope), ("tickets", judge_ticket), ("digests", make_digest),
+                         ("fingerprints", make_fingerprints)):
         for vector in vectors[kind]:
             print(json.dumps({"name": vector["name"], **answer(vector, vectors["rings"])}))
     for vector in vectors["sealed"]:

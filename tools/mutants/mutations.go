@@ -153,7 +153,7 @@ var mutations = []mutation{
 	},
 	{
 		"hosts at Envoy's addresses not marked", frame,
-		"\t\ts.markInward(before.places, now.places)\n",
+		"\t\ts.markInward(before.shared.Places, now.shared.Places)\n",
 		"",
 	},
 	{
@@ -378,7 +378,7 @@ var mutations = []mutation{
 	},
 	{
 		"groups have the clusters of connections", part,
-		"WithoutStreams: !framed",
+		"WithoutStreams: true",
 		"WithoutStreams: false",
 	},
 	{

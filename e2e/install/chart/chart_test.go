@@ -50,7 +50,7 @@ func find(objects []*unstructured.Unstructured, kind string) *unstructured.Unstr
 }
 
 // foreign are kinds whose Go types are not at hand: an API server with their CRDs would judge them.
-var foreign = map[string]bool{"ServiceMonitor": true, "Certificate": true, "GatewayClass": true, "CustomResourceDefinition": true}
+var foreign = map[string]bool{"ServiceMonitor": true, "PrometheusRule": true, "Certificate": true, "GatewayClass": true, "CustomResourceDefinition": true}
 
 // TestMatrix: whatever values say, each object is one that Kubernetes' own types have, to the last field, and Pods are restricted.
 func TestMatrix(t *testing.T) {
@@ -106,7 +106,8 @@ func TestSwitches(t *testing.T) {
 	for kind, in := range map[string][3]bool{ // plain, everything, bare
 		"PodDisruptionBudget": {true, true, false}, "GatewayClass": {true, true, false}, "CustomResourceDefinition": {true, true, false},
 		"HorizontalPodAutoscaler": {false, true, false}, "NetworkPolicy": {false, true, false}, "ServiceMonitor": {false, true, false},
-		"ConfigMap": {false, true, false}, "ClusterRole": {true, true, true}, "Deployment": {true, true, true}, "Certificate": {false, false, false},
+		"PrometheusRule": {false, true, false},
+		"ConfigMap":      {false, true, false}, "ClusterRole": {true, true, true}, "Deployment": {true, true, true}, "Certificate": {false, false, false},
 	} {
 		for i, objects := range [][]*unstructured.Unstructured{plain, everything, bare} {
 			if got := find(objects, kind) != nil; got != in[i] {

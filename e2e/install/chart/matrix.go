@@ -15,6 +15,7 @@ var Matrix = map[string]string{
 	"everything": `{autoscaling: {enabled: true}, networkPolicy: {enabled: true, envoys: [{namespaceSelector: {}}],
 		monitoring: [{podSelector: {}}]},
 		serviceMonitor: {enabled: true, labels: {release: prometheus}}, dashboards: {enabled: true},
+		alerts: {enabled: true, by: [gateway], labels: {release: prometheus}},
 		managedEnvoys: {enabled: true}, podLabels: {team: edge},
 		podAnnotations: {a: b}, nodeSelector: {kubernetes.io/os: linux},
 		tolerations: [{key: edge, operator: Exists}], priorityClassName: system-cluster-critical,

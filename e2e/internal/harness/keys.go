@@ -97,6 +97,19 @@ func (r Ring) Config() *policyconfig.KeyRing {
 	return ring
 }
 
+// Fingerprint is what the ring's proxies show of it.
+func (r Ring) Fingerprint(t testing.TB) uint64 {
+	t.Helper()
+	ring, err := token.NewRing(r.keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint64(ring.Fingerprint())
+}
+
+// KeyFingerprint is that of the first key.
+func (r Ring) KeyFingerprint() string { return r.keys[0].Fingerprint().String() }
+
 // Secrets are the ring's keys in every spelling in which they might leak.
 func (r Ring) Secrets() []string {
 	var all []string

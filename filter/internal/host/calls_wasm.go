@@ -49,6 +49,9 @@ func proxyDefineMetric(kind uint32, name unsafe.Pointer, nameSize uint32, id uns
 //go:wasmimport env proxy_increment_metric
 func proxyIncrementMetric(id uint32, by int64) uint32
 
+//go:wasmimport env proxy_record_metric
+func proxyRecordMetric(id uint32, value uint64) uint32
+
 //go:wasmimport env proxy_get_shared_data
 func proxyGetSharedData(key unsafe.Pointer, keySize uint32, data, size, cas unsafe.Pointer) uint32
 

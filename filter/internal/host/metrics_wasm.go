@@ -5,6 +5,7 @@ package host
 import (
 	"github.com/limpet-proxy/limpet/filter/internal/session"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // metrics are the counters of each policy and outcome, and the gauge of the linear memory. Counters get their numbers
@@ -32,6 +33,11 @@ func defineSessions(policies []policyconfig.Policy) {
 			define(counter, policyconfig.SessionsCounter(policies[i].Name, o.String()))
 		}
 	}
+}
+
+// showKeys sets the gauge by which people compare proxies' keys. All VMs of a proxy come with the same.
+func showKeys(keys token.Fingerprint) {
+	proxyRecordMetric(define(gauge, policyconfig.KeysGauge), uint64(keys))
 }
 
 func (m *metrics) count(p *session.Policy, o session.Outcome) {

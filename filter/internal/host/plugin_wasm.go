@@ -44,6 +44,7 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	p.backendHeader = policyconfig.BackendHeader(cfg.PinHeader)
 	defineLasting()
 	defineSessions(cfg.Policies)
+	showKeys(engine.Keys())
 	return types.OnPluginStartStatusOK
 }
 

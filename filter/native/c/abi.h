@@ -47,5 +47,6 @@ bool CALLBACK(http_set_filter_state_bytes)(void *filter, struct buffer key, stru
 int CALLBACK(http_filter_config_define_counter)(void *config, struct buffer name, struct buffer *labels, size_t count, size_t *id);
 int CALLBACK(http_filter_config_define_gauge)(void *config, struct buffer name, struct buffer *labels, size_t count, size_t *id);
 int CALLBACK(http_filter_config_increment_counter)(void *config, size_t id, struct buffer *values, size_t count, uint64_t by) __attribute__((weak));
+int CALLBACK(http_filter_config_set_gauge)(void *config, size_t id, struct buffer *values, size_t count, uint64_t value) __attribute__((weak));
 int CALLBACK(http_filter_increment_counter)(void *filter, size_t id, struct buffer *values, size_t count, uint64_t by);
 int CALLBACK(http_filter_set_gauge)(void *filter, size_t id, struct buffer *values, size_t count, uint64_t value);

@@ -102,6 +102,11 @@ void limpet_set_gauge(struct stream *s, size_t id, uint64_t value) {
 	CALLBACK(http_filter_set_gauge)(s->filter, id, NULL, 0, value);
 }
 
+// limpet_show sets a gauge with the configuration. Envoy 1.38 has no function for that.
+void limpet_show(void *config, size_t id, uint64_t value) {
+	if (id != NO_METRIC && CALLBACK(http_filter_config_set_gauge)) CALLBACK(http_filter_config_set_gauge)(config, id, NULL, 0, value);
+}
+
 uint64_t limpet_memory(void) { return memory_total(); }
 
 int64_t limpet_now(void) {

@@ -9,6 +9,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 const limpetClass = "apiVersion: gateway.networking.k8s.io/v1\nkind: GatewayClass\nmetadata: {name: limpet}\n" +
@@ -63,7 +64,7 @@ func TestPlaces(t *testing.T) {
 	} {
 		for _, selector := range []bool{false, true} {
 			objects := compilertest.Admit(t, append(endpointAt(c.address, c.port, selector), c.gateway, limpetClass, othersClass)...)
-			topology := gateway.Build(gateway.NewInput(objects, bind).Settle(gateway.Listening{Admin: admin}))
+			topology := buildSettled(objects, bind, admin)
 			places := backend.NewPlaces(objects, topology.Claims(), admin)
 			places.NoLoopback = c.controller
 			rep := &report.Report{}
@@ -111,7 +112,7 @@ func TestPlacesOnEveryAddress(t *testing.T) {
 			documents[0] = strings.Replace(documents[0], "addressType: IPv4", "addressType: FQDN", 1)
 		}
 		objects := compilertest.Admit(t, append(documents, gatewayIn("infra", "limpet", ""), limpetClass)...)
-		topology := gateway.Build(gateway.NewInput(objects, netip.MustParseAddr("0.0.0.0")).Settle(gateway.Listening{Admin: everywhere}))
+		topology := buildSettled(objects, netip.MustParseAddr("0.0.0.0"), everywhere)
 		places := backend.NewPlaces(objects, topology.Claims(), everywhere)
 		places.Machine, places.Names = []netip.Addr{machine}, strings.Fields(c.names)
 		rep := &report.Report{}
@@ -124,4 +125,10 @@ func TestPlacesOnEveryAddress(t *testing.T) {
 			t.Errorf("%s: %d endpoints; want %d and %q in\n%s", name, left, c.left, c.want, said)
 		}
 	}
+}
+
+// buildSettled makes the topology of Gateways that listen where Envoy's admin interface does not.
+func buildSettled(objects *resource.Objects, bind netip.Addr, admin netip.AddrPort) *gateway.Topology {
+	in, l := gateway.NewInput(objects, bind), gateway.Listening{Admin: admin}
+	return gateway.Build(in.Settled(in.SettleClaims(l), l))
 }

@@ -27,7 +27,7 @@ func (s *State) newNode(route *gateway.Route) coupling.Node {
 // listPlaces lists the keys of the Gateways by which a route's requests come in. Where Gateways have proxies of their own they share
 // no request; else they may share ports, and all are one place. A route with a Host may be on every Gateway.
 func (s *State) listPlaces(route *gateway.Route) (places []string) {
-	if !s.settings.Apart || route.Host != nil {
+	if !s.settings.Steps.Apart || route.Host != nil {
 		return []string{""}
 	}
 	for _, ref := range route.Value.Spec.ParentRefs {
@@ -114,7 +114,7 @@ func listBackendKeys(route *gateway.Route) (keys []string) {
 func (s *State) listCookies(decisions *policy.Decisions) map[object.Ref][]policy.Cookie {
 	all := map[object.Ref][]policy.Cookie{}
 	decisions.VisitCookies(func(route object.Ref, c policy.Cookie) {
-		if c.Domain != "" || s.settings.Apart {
+		if c.Domain != "" || s.settings.Steps.Apart {
 			all[route] = append(all[route], c)
 		}
 	})

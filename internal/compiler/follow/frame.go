@@ -7,34 +7,23 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/backendtls"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
-	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
 )
 
 // frame is what there is without routes of requests: listeners, connections to them, and policies that groups look into.
 type frame struct {
 	listeners []ir.Listener
 	// streams are what the routes of connections come to, but for the listeners.
-	streams       *groupPart
-	loadBalancing *loadbalancing.Policies
-	budgets       *retrybudget.Budgets
-	// taken counts the ancestors in the status of LoadBalancerPolicies and XBackendTrafficPolicies besides Gateways.
-	taken      map[object.Ref]int
-	backendTLS *backendtls.Policies
-	report     report.Report
-	// refused are the claims to addresses that do not hold, and claims those that do.
-	refused map[gateway.Claim]string
-	claims  gateway.Claims
-	// places are the addresses that endpoints may not have.
-	places *backend.Places
+	streams *groupPart
+	// shared is what groups have in common with it.
+	shared *pipeline.Shared
+	report report.Report
 	// gateways are the keys of limpet's, in order.
 	gateways []string
 	// context is what it was made of besides routes of connections and what these lead to.
@@ -49,7 +38,7 @@ func (s *State) updateFrame(m Moment) {
 	}
 	now := s.newFrame(m)
 	s.frame = now
-	if before == nil || !maps.Equal(before.refused, now.refused) {
+	if before == nil || !maps.Equal(before.shared.Refused, now.shared.Refused) {
 		s.layout.tally = nil // listeners are elsewhere
 	}
 	if before == nil {
@@ -58,7 +47,7 @@ func (s *State) updateFrame(m Moment) {
 	} else {
 		s.said.remove(&before.report)
 		s.merged.removeStreams(before)
-		s.markInward(before.places, now.places)
+		s.markInward(before.shared.Places, now.shared.Places)
 		others := listOtherGateways(before.listeners, now.listeners)
 		for key := range others {
 			s.markGateway(key)
@@ -68,7 +57,7 @@ func (s *State) updateFrame(m Moment) {
 	s.marks.frame = false // whatever was marked with the groups
 	s.said.add(&now.report)
 	s.merged.addStreams(now)
-	if before == nil || before.context != now.context || !maps.Equal(before.taken, now.taken) {
+	if before == nil || before.context != now.context || !maps.Equal(before.streams.taken, now.streams.taken) {
 		s.room.changeAll()
 	}
 	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) || !slices.Equal(before.gateways, now.gateways) {
@@ -80,23 +69,19 @@ func (s *State) updateFrame(m Moment) {
 func (s *State) newFrame(m Moment) *frame {
 	context := s.objects.context
 	f := &frame{context: context}
-	f.loadBalancing = loadbalancing.NewPart(context, s.hasBalancingTarget, &f.report)
-	f.budgets = retrybudget.NewPart(context, func(key string) bool { return s.objects.services[key] != nil }, &f.report)
-	f.backendTLS = backendtls.NewPart(context, backendtls.Services{Find: s.objects.findService, Absence: s.objects.absence}, &f.report)
-	input := s.gatherStreams()
-	f.refused = s.newInput(input).SettleClaims(s.listening)
-	p, config := s.analyze(f, input, stepCaches{}, m, &f.report)
-	f.streams = p
-	f.report.Add(&p.ofGateways)
-	f.report.Add(p.report)
-	f.listeners = config.Listeners
+	p, made := s.analyze(pipeline.Input{Objects: s.gatherStreams(), Whole: &pipeline.Whole{
+		Objects: context, HasTarget: s.hasBalancingTarget,
+		HasService: func(key string) bool { return s.objects.services[key] != nil },
+		Services:   backendtls.Services{Find: s.objects.findService, Absence: s.objects.absence},
+	}}, m, &f.report)
+	f.streams, f.shared, f.listeners = p, made.Shared, made.Plan.Proxy.Listeners
 	f.gateways = s.listServed(p)
 	return f
 }
 
 // listServed lists whose proxies are served: each Gateway's in order, or those of all, which have the empty key.
 func (s *State) listServed(p *groupPart) (keys []string) {
-	if !s.settings.Apart {
+	if !s.settings.Steps.Apart {
 		return []string{""}
 	}
 	for _, g := range p.gateways {

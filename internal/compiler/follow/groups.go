@@ -114,7 +114,7 @@ func (g *group) keepCaches(caches map[object.Ref]stepCaches) {
 		return
 	}
 	for _, ref := range g.routes {
-		if c, kept := caches[ref]; kept && c.backends != nil {
+		if c, kept := caches[ref]; kept && c.kept {
 			g.caches = c
 			delete(caches, ref)
 			return

@@ -68,7 +68,7 @@ func (s *State) keepIncumbents() {
 			maps.Copy(s.incumbents.names, g.part.held)
 			maps.Copy(s.incumbents.hosts, g.part.soleHosts)
 		}
-		s.listening.Incumbents = s.frame.claims
+		s.listening.Incumbents = s.frame.shared.Claims
 	}
 	s.gone, s.fresh = nil, map[*group]bool{}
 }

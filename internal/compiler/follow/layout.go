@@ -5,6 +5,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -35,7 +36,9 @@ func (s *State) updateLayout() {
 		return
 	}
 	if l.tally == nil {
-		l.tally = gateway.NewTally(s.newInput(s.objects.listenersOnly()).Settled(s.frame.refused, s.listening))
+		l.tally = pipeline.NewTally(pipeline.Input{
+			Settings: s.settings.Steps, Objects: s.objects.listenersOnly(), Shared: s.frame.shared, Listening: s.listening,
+		})
 		for ref := range s.objects.routes {
 			l.changed[ref] = true
 		}

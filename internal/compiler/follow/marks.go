@@ -46,7 +46,7 @@ func (s *State) markNamespace(name string) { s.mark(s.objects.touching[name]) }
 
 // markGateway marks the routes that a Gateway's listeners may take: all of them where Gateways share ports.
 func (s *State) markGateway(key string) {
-	if !s.settings.Apart {
+	if !s.settings.Steps.Apart {
 		s.marks.all = true
 		return
 	}

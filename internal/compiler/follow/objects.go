@@ -291,7 +291,7 @@ func (s *State) mayLeadInward(o *endpointSlice) bool {
 	return slices.ContainsFunc(o.Value.Endpoints, func(e discoveryv1.Endpoint) bool {
 		return slices.ContainsFunc(e.Addresses, func(text string) bool {
 			address, err := netip.ParseAddr(text)
-			return err == nil && (address.IsLoopback() || slices.Contains(s.settings.Machine, address))
+			return err == nil && (address.IsLoopback() || slices.Contains(s.settings.Steps.Machine, address))
 		})
 	})
 }

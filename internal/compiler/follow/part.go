@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
-	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -22,21 +22,21 @@ import (
 
 // groupPart is what a group of routes comes to, or the routes of connections in the frame.
 type groupPart struct {
-	hosts      []hostText
-	clusters   []ir.Cluster
-	policies   []policyconfig.Policy
-	report     *report.Report
-	ofGateways report.Report
-	cookies    map[object.Ref][]policy.Cookie // those by which routes are coupled
-	draining   []ir.HostKey
-	pods       []ir.PodAt
-	unsettled  bool
-	until      time.Time
-	reach      ancestors.Reach
-	gateways   []*gateway.Status
-	soleHosts  gateway.SoleHosts
-	held       policy.HeldNames
-	err        error
+	hosts     []hostText
+	clusters  []ir.Cluster
+	policies  []policyconfig.Policy
+	report    *report.Report
+	cookies   map[object.Ref][]policy.Cookie // those by which routes are coupled
+	draining  []ir.HostKey
+	pods      []ir.PodAt
+	unsettled bool
+	until     time.Time
+	reach     ancestors.Reach
+	taken     map[object.Ref]int // of the frame: ancestors in the status of policies that it reads, besides Gateways
+	gateways  []*gateway.Status
+	soleHosts gateway.SoleHosts
+	held      policy.HeldNames
+	err       error
 }
 
 // hostKey names a virtual host: the site that it is of, and its domain.
@@ -49,82 +49,38 @@ type hostText struct {
 
 // stepCaches keep the results of steps for a group with many routes. The zero value keeps nothing.
 type stepCaches struct {
-	topology *memo.Table[memo.Whole, gateway.Input, *gateway.Topology]
-	backends *memo.Table[backend.PortKey, backend.PortInputs, *backend.ServicePort]
-	rules    policy.Cache
+	steps    pipeline.Cache
 	rendered envoy.Renderer
+	kept     bool
 }
 
-func newStepCaches() stepCaches {
-	return stepCaches{
-		topology: memo.NewSilentTable[memo.Whole, gateway.Input, *gateway.Topology]("topology"),
-		backends: memo.NewTable[backend.PortKey, backend.PortInputs, *backend.ServicePort]("backends"),
-		rules:    policy.NewCache(), rendered: envoy.NewRenderer(),
-	}
-}
+func newStepCaches() stepCaches { return stepCaches{pipeline.NewCache(), envoy.NewRenderer(), true} }
 
-// steps are those that results are kept of.
-func (c stepCaches) steps() []memo.Step {
-	steps := append([]memo.Step{c.topology, c.backends}, c.rules.Steps()...)
-	return append(steps, c.rendered.Steps()...)
-}
+// all are those that results are kept of.
+func (c stepCaches) all() []memo.Step { return slices.Concat(c.steps.Steps(), c.rendered.Steps()) }
 
-// analyze takes the steps before the emitter for a part of the input.
-func (s *State) analyze(
-	f *frame, input *resource.Objects, c stepCaches, m Moment, attaching *report.Report,
-) (*groupPart, *ir.Config) {
-	p := &groupPart{report: &report.Report{}}
-	topology := s.newInput(input).Settled(f.refused, s.listening).LaidOut(s.layout.Layout)
-	t := c.topology.Get(topology, gateway.Build)
-	p.ofGateways.Add(&t.OfGateways)
-	p.report.Add(&t.OfRoutes)
-	framed := f.places == nil // this is the frame's own part
-	if framed {
-		f.places, f.claims = s.newPlaces(input, t.Claims()), t.Claims()
-	}
-	pods := s.selected.now
-	ports := c.backends.GetAll(backend.GatherPorts(input, pods, f.places), backend.BuildPort)
-	backends := backend.NewIndex(input, ports, pods, f.places, p.report)
-	backends.Secure(f.backendTLS.Has)
-	o := s.settings.Policy
-	o.Order, o.HeldNames = s.listening.Order, s.incumbents.names
-	o.AncestorLimit = func(in ancestors.Input) *ancestors.Limit {
-		if p.reach = ancestors.FindReach(in); framed {
-			f.taken = ancestors.CountTaken(in)
+// analyze takes the steps before the emitter for a part of the input. Without what parts share it is the frame's, which makes that.
+func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*groupPart, *pipeline.Part) {
+	p, framed := &groupPart{report: rep}, in.Shared == nil
+	in.Settings, in.Targets, in.Listening, in.HeldNames = s.settings.Steps, s.objects.targets, s.listening, s.incumbents.names
+	in.Layout = s.layout.Layout
+	in.Selection, in.Draining, in.Owners = s.selected.now, &lower.Draining{Now: m.Now, Since: m.Since}, m.knownOwners()
+	in.Policy.AncestorLimit = func(reaching ancestors.Input) *ancestors.Limit {
+		if p.reach = ancestors.FindReach(reaching); framed {
+			p.taken = ancestors.CountTaken(reaching)
 		}
-		return ancestors.NewLimit(in, s.room.reached)
+		return ancestors.NewLimit(reaching, s.room.reached)
 	}
-	decisions := c.rules.DecidePart(input, s.objects.targets, t.Ports, backends, o, attaching, p.report)
-	config, _ := lower.Lower(t.Ports, lower.Input{
-		Backends: backends, BackendTLS: f.backendTLS, LoadBalancing: f.loadBalancing, RetryBudgets: f.budgets, Decisions: decisions,
-		Draining: &lower.Draining{Now: m.Now, Since: m.Since}, Owners: m.knownOwners(), LocalClients: s.settings.LocalClients,
-		WithoutStreams: !framed, Native: s.settings.Envoy.Settings.Native,
-	}, p.report)
+	made := pipeline.Run(in, rep)
+	config := made.Plan.Proxy
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.pods, p.unsettled = config.Pods, config.Unsettled
-	p.cookies = s.listCookies(decisions)
-	p.gateways, p.soleHosts = t.Attachments.Gateways, t.SoleHosts()
+	p.cookies = s.listCookies(made.Decisions)
+	p.gateways, p.soleHosts = made.Topology.Attachments.Gateways, made.Topology.SoleHosts()
 	if s.settings.KeepIncumbents {
-		p.held = decisions.HeldNames()
+		p.held = made.Decisions.HeldNames()
 	}
-	return p, config
-}
-
-// newPlaces are the addresses that endpoints may not have.
-func (s *State) newPlaces(input *resource.Objects, claims gateway.Claims) *backend.Places {
-	places := backend.NewPlaces(input, claims, s.settings.Own...)
-	places.NoLoopback, places.Names, places.Zone = s.settings.Remote, s.settings.ExternalNames, s.settings.Zone
-	places.Machine = s.settings.Machine
-	return places
-}
-
-// newInput is the input of a topology.
-func (s *State) newInput(objects *resource.Objects) gateway.Input {
-	in := gateway.NewInput(objects, s.settings.Bind).AssumeClasses(s.settings.AssumeClass).Within(s.settings.Budget)
-	if s.settings.Apart {
-		in = in.Apart()
-	}
-	return in
+	return p, made
 }
 
 // knownOwners is what is remembered of addresses, be it nothing.
@@ -135,11 +91,13 @@ func (m Moment) knownOwners() lower.Owners {
 	return m.Owners
 }
 
-// compile makes a group's part. What there is to say of Gateways and of the attachment of policies is said elsewhere.
+// compile makes a group's part.
 func (s *State) compile(g *group, m Moment) *groupPart {
-	p, config := s.analyze(s.frame, s.gather(g.routes), g.caches, m, &report.Report{})
-	p.hosts, p.err = s.renderHosts(config.Listeners, g.caches.rendered)
-	memo.Sweep(g.caches.steps(), true)
+	p, made := s.analyze(pipeline.Input{
+		Objects: s.gather(g.routes), Shared: s.frame.shared, Cache: g.caches.steps, WithoutStreams: true,
+	}, m, &report.Report{})
+	p.hosts, p.err = s.renderHosts(made.Plan.Proxy.Listeners, g.caches.rendered)
+	memo.Sweep(g.caches.all(), true)
 	return p
 }
 

@@ -94,7 +94,7 @@ func (s *State) listWithoutRoom(ref object.Ref) []object.Ref {
 	for g, n := range s.room.reach[ref] {
 		gateways[g] = n.own > 0
 	}
-	return ancestors.ListWithoutRoom(s.objects.context.Gateways, s.listening.Order, gateways, s.room.taken[ref]+s.frame.taken[ref])
+	return ancestors.ListWithoutRoom(s.objects.context.Gateways, s.listening.Order, gateways, s.room.taken[ref]+s.frame.streams.taken[ref])
 }
 
 // tellWithout says of a policy on which Gateways it has no effect.

@@ -13,7 +13,6 @@
 package follow
 
 import (
-	"net/netip"
 	"slices"
 	"time"
 
@@ -26,6 +25,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -35,30 +35,12 @@ import (
 // Settings are what does not change.
 type Settings struct {
 	Admission resource.Options
-	Policy    policy.Options
-	// Bind is where Gateways listen that say nothing of it.
-	Bind netip.Addr
-	// Budget is how much is laid out.
-	Budget gateway.Budget
-	// Apart says that each Gateway has proxies of its own; else one has all of them.
-	Apart bool
-	// AssumeClass takes a GatewayClass that is not in the input for limpet's.
-	AssumeClass bool
+	// Steps are those of the compiler's steps.
+	Steps pipeline.Settings
 	// Controller is the controllerName of limpet's GatewayClasses; empty for the usual one.
 	Controller gatewayv1.GatewayController
-	// ExternalNames are the DNS names that endpoints may have.
-	ExternalNames []string
-	// Zone is the zone that Envoy runs in; empty for one that is not known.
-	Zone string
 	// KeepIncumbents leaves what several want with those who had it.
 	KeepIncumbents bool
-	// LocalClients leaves out advice about clients on other machines.
-	LocalClients bool
-	// Own are the addresses at which limpet's own listen, and Remote says that no loopback address is an endpoint.
-	Own    []netip.AddrPort
-	Remote bool
-	// Machine are the addresses of the machine that Envoy runs on, where they are known.
-	Machine []netip.Addr
 	// Envoy has everything but the plugin's configuration.
 	Envoy envoy.Assembly
 }
@@ -205,7 +187,7 @@ func (s *State) updateAttached() {
 // reportAttachment says what becomes of a policy's attachment, whatever requests there are. It counts the ancestors in its status
 // besides Gateways.
 func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (taken int) {
-	alone, o := &resource.Objects{SessionPolicies: []*sessionPolicy{p}, Controller: s.objects.context.Controller}, s.settings.Policy
+	alone, o := &resource.Objects{SessionPolicies: []*sessionPolicy{p}, Controller: s.objects.context.Controller}, s.settings.Steps.Policy
 	o.AncestorLimit = func(in ancestors.Input) *ancestors.Limit {
 		taken = ancestors.CountTaken(in)[p.Origin().Ref]
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
@@ -167,7 +168,7 @@ func TestClaims(t *testing.T) {
 			c.listening.Order = orderOfInput(func(visit func(seniority.Subject)) {
 				objects.VisitClaimants(visit)
 			})
-			b := newBuilt(Build(NewInput(objects, netip.MustParseAddr("0.0.0.0")).Settle(c.listening)))
+			b := newBuilt(buildSettled(objects, c.listening))
 			checkText(t, b, c.want)
 			compilertest.CheckProblems(t, b.rep.Warnings(), c.warnings...)
 		})
@@ -207,8 +208,14 @@ func TestHostsOfRoutes(t *testing.T) {
 					visit(p)
 				}
 			})
-			b := newBuilt(Build(NewInput(objects, netip.MustParseAddr("0.0.0.0")).Settle(Listening{Order: order, SoleHosts: c.had})))
+			b := newBuilt(buildSettled(objects, Listening{Order: order, SoleHosts: c.had}))
 			checkText(t, b, "0.0.0.0:80\nx.example.com infra/shared/http: "+c.want+"\n* infra/shared/http:")
 		})
 	}
+}
+
+// buildSettled makes the topology in which it is settled who has what several want.
+func buildSettled(objects *resource.Objects, l Listening) *Topology {
+	in := NewInput(objects, netip.MustParseAddr("0.0.0.0"))
+	return Build(in.Settled(in.SettleClaims(l), l))
 }

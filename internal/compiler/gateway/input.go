@@ -61,10 +61,8 @@ func (in Input) LaidOut(layout *Layout) Input {
 	return in
 }
 
-// Settle is the input in which it is settled who has what several want.
-func (in Input) Settle(l Listening) Input { return in.Settled(in.SettleClaims(l), l) }
-
-// Settled is Settle for a part of an input, whose claims are settled.
+// Settled is the input in which it is settled who has what several want: what claims do not hold is from [Input.SettleClaims], of
+// this input or of the whole of which it is a part.
 func (in Input) Settled(refused map[Claim]string, l Listening) Input {
 	objects := *in.objects
 	objects.Routes, objects.HostRoutes = l.sortRoutes(objects.Routes), l.sortHostRoutes(objects.HostRoutes)

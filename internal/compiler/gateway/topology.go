@@ -80,12 +80,6 @@ type Topology struct {
 // Silent reports whether there was nothing to say.
 func (t *Topology) Silent() bool { return t.OfGateways.Silent() && t.OfRoutes.Silent() }
 
-// ReportAll passes on all that there was to say.
-func (t *Topology) ReportAll(rep *report.Report) {
-	rep.Add(&t.OfGateways)
-	rep.Add(&t.OfRoutes)
-}
-
 // Build works out which requests reach which rule.
 func Build(in Input) *Topology {
 	t := &Topology{soleHosts: SoleHosts{}}

@@ -39,7 +39,8 @@ func buildControlled(t *testing.T, controller gatewayv1.GatewayController, docum
 
 func newBuilt(t *Topology) *built {
 	rep := &report.Report{}
-	t.ReportAll(rep)
+	rep.Add(&t.OfGateways)
+	rep.Add(&t.OfRoutes)
 	return &built{t.Ports, t.Attachments, rep, t.Usage}
 }
 

@@ -427,6 +427,11 @@ int CALLBACK(http_filter_increment_counter)(void *filter, size_t id, struct buff
 	return METRICS_SUCCESS;
 }
 
+int CALLBACK(http_filter_config_set_gauge)(void *config, size_t id, struct buffer *values, size_t count, uint64_t value) {
+	(void)config;
+	return CALLBACK(http_filter_set_gauge)(NULL, id, values, count, value);
+}
+
 int CALLBACK(http_filter_set_gauge)(void *filter, size_t id, struct buffer *values, size_t count, uint64_t value) {
 	if (id >= metric_count) die("an unknown gauge");
 	metrics[id].value = value;

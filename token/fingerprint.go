@@ -1,0 +1,49 @@
+package token
+
+import "encoding/binary"
+
+// Fingerprint tells keys and rings apart and holds nothing of them. It has 48 bits, as many as Prometheus' numbers keep.
+type Fingerprint uint64
+
+const (
+	labelFingerprint = "limpet.dev/v1 fingerprint\x00"
+	fingerprintSize  = 6
+)
+
+// String is 12 hexadecimal digits.
+func (f Fingerprint) String() string {
+	const digits = "0123456789abcdef"
+	var text [2 * fingerprintSize]byte
+	for i := range text {
+		text[i] = digits[f>>(4*(len(text)-1-i))&0xf]
+	}
+	return string(text[:])
+}
+
+func (f Fingerprint) bytes() []byte {
+	return binary.BigEndian.AppendUint64(nil, uint64(f)<<(64-8*fingerprintSize))[:fingerprintSize]
+}
+
+// Fingerprint is equal for keys that make the same tokens.
+func (k *Key) Fingerprint() Fingerprint {
+	secret := newMACKey(k.Secret)
+	return secret.fingerprint(k.ID)
+}
+
+func (k *macKey) fingerprint(id string) Fingerprint {
+	sum := k.mac([]byte(labelFingerprint + id))
+	return readFingerprint(sum)
+}
+
+func readFingerprint(sum [hashLen]byte) Fingerprint {
+	return Fingerprint(binary.BigEndian.Uint64(sum[:]) >> (64 - 8*fingerprintSize))
+}
+
+// Fingerprint is equal for rings of the same keys in the same order, whenever these sign and verify.
+func (r *Ring) Fingerprint() Fingerprint {
+	all := []byte(labelFingerprint)
+	for i := range r.keys {
+		all = append(all, r.keys[i].fingerprint.bytes()...)
+	}
+	return readFingerprint(hashFrom(firstChain, 0, all))
+}
