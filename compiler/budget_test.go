@@ -71,7 +71,7 @@ func bigAttack(listeners, hostnames, matches int) string {
 // TestRouteBudgets lays out what a tenant who may write a Gateway and HTTPRoutes makes as large as it can: it is served or refused in
 // status, it is no more than its share, another tenant has all of its own, and a change of it is followed.
 //
-// requirements: S105
+// requirements: S87
 func TestRouteBudgets(t *testing.T) {
 	const share = 16 << 20
 	victim := copiesGateway + copiesRoute("mine", 1000000, "hostnames: [mine.example], rules: [{backendRefs: [{name: app, port: 80}]}]")

@@ -103,7 +103,7 @@ type Options struct {
 	// cluster. Default: none.
 	ExternalNames []string
 	// RouteBudget is how many bytes of routes are laid out at most, of which each Gateway and each namespace of routes gets two fifths
-	// (S105). Only for targets without a control plane. Default: DefaultRouteBudget.
+	// (S87). Only for targets without a control plane. Default: DefaultRouteBudget.
 	RouteBudget int
 	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
 	// are no objects of Kubernetes.

@@ -216,7 +216,7 @@ func (t *Tally) Usage() Usage {
 	return Usage{maps.Clone(t.gateways), namespaces, t.all}
 }
 
-// Layout says what there is room for, in the order of seniority (S86, S105). That is asked only of Gateways where there is not room for all.
+// Layout says what there is room for, in the order of seniority (S86, S87). That is asked only of Gateways where there is not room for all.
 func (t *Tally) Layout(order *seniority.Order) *Layout {
 	scarce := t.listScarce()
 	if len(scarce) == 0 {
