@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -64,8 +65,9 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	if err := j.reportDifferences(&o); err != nil {
 		return nil, err
 	}
-	j.reportRejected(&o)
-	j.reportParameters(&o)
+	served := cmp.Or(o.served(), &Served{})
+	j.reportRejected(served)
+	j.reportParameters(served)
 	warnings := j.rep.Problems()
 	var nothing Errors
 	if j.servesNothing() && !o.AllowEmpty {
@@ -80,9 +82,11 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 			Traffic:     j.Traffic,
 			Problems:    warnings,
 			Withheld:    j.findWithheld,
-			Proxies:     o.proxies(),
+			Proxies:     served.Proxies,
 			Now:         o.Time,
 			Pause:       o.Pause,
+
+			Unacknowledged: served.Unacknowledged,
 		},
 	)
 	if controlled {
@@ -127,40 +131,29 @@ func (j *analysis) reportDifferences(o *Options) error {
 }
 
 // reportRejected warns of Gateways some of whose configuration an Envoy has not taken.
-func (j *analysis) reportRejected(o *Options) {
-	if o.Envoy == nil || o.Envoy.Served == nil {
-		return
-	}
+func (j *analysis) reportRejected(served *Served) {
 	for _, g := range j.Topology.Attachments.Gateways {
-		if words := o.Envoy.Served.Rejected[g.Gateway.Key()]; words != "" {
+		if words := served.Rejected[g.Gateway.Key()]; words != "" {
 			j.rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
 		}
 	}
 }
 
 // reportParameters warns of parametersRefs of Gateways and classes that lead to nothing.
-func (j *analysis) reportParameters(o *Options) {
+func (j *analysis) reportParameters(served *Served) {
 	for _, g := range j.Topology.Attachments.Gateways {
-		if words := o.proxies()[g.Gateway.Key()].Invalid; words != "" {
+		if words := served.Proxies[g.Gateway.Key()].Invalid; words != "" {
 			j.rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
 		}
 	}
 	for _, c := range j.objects.Classes {
-		if o.Envoy == nil || o.Envoy.Served == nil || c.Value.Spec.ControllerName != j.objects.ControllerName() {
+		if c.Value.Spec.ControllerName != j.objects.ControllerName() {
 			continue
 		}
-		if words := o.Envoy.Served.ClassParameters[c.Name]; words != "" {
+		if words := served.ClassParameters[c.Name]; words != "" {
 			j.rep.WarnForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
 		}
 	}
-}
-
-// proxies are those that are run for Gateways.
-func (o *Options) proxies() map[string]Proxies {
-	if o.Envoy == nil || o.Envoy.Served == nil {
-		return nil
-	}
-	return o.Envoy.Served.Proxies
 }
 
 // writeNothing fits the options to what writes nothing.

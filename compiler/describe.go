@@ -60,16 +60,16 @@ func (j *analysis) findSharedPath(scope string, shared func(*ir.Rule, *ir.Sessio
 // describables is the input's objects that can be described.
 type describables struct {
 	objects  []object.Ref
-	subjects map[string]report.Subject
+	subjects map[object.Ref]report.Subject
 	sections map[object.Ref][]string
 }
 
 func (j *analysis) collectDescribables() *describables {
-	k := &describables{subjects: map[string]report.Subject{}, sections: map[object.Ref][]string{}}
+	k := &describables{subjects: map[object.Ref]report.Subject{}, sections: map[object.Ref][]string{}}
 	describable := func(t resource.Traits) bool { return t.Describable }
 	j.objects.Visit(describable, func(e resource.Entry) {
 		k.objects = append(k.objects, e.Ref)
-		k.subjects[e.Ref.String()], k.sections[e.Ref] = e.Subject, e.Sections
+		k.subjects[e.Ref], k.sections[e.Ref] = e.Subject, e.Sections
 	})
 	return k
 }

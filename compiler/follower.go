@@ -203,7 +203,7 @@ func (f *Follower) listInvalid() Errors {
 		return nil
 	}
 	rep := &report.Report{}
-	f.state.Store().ReportAll(rep)
+	f.state.Store().ReportAlone(rep)
 	return slices.DeleteFunc(rep.Errors(false), func(p Problem) bool { return !p.LeftOut || p.Reason != "" })
 }
 

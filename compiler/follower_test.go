@@ -399,23 +399,39 @@ spec: {sessionName: p, targetRefs: [` + strings.Join(targets, ", ") + `]}}`)}
 	}
 }
 
-// TestFollowerSeesDuplicates has a Service in two files for a while.
+// TestFollowerSeesDuplicates has a Service in several files for a while, whose first is at another place at times, and comes in
+// another order.
 func TestFollowerSeesDuplicates(t *testing.T) {
-	service := func(file, labels string) Source {
-		return Source{Name: file, Data: []byte(`{apiVersion: v1, kind: Service, metadata: {name: twice` + labels + `}, spec: {ports: [{port: 80}]}}`)}
+	service := func(file, before, labels string) Source {
+		return Source{Name: file, Data: []byte(before + `{apiVersion: v1, kind: Service, metadata: {name: of-a` + labels + `}, spec: {ports: [{port: 80}]}}`)}
 	}
 	sources := []Source{
 		{Name: "web.yaml", Data: []byte(followedGateway)}, followedRoute("a", "a.org", "2020-01-01T00:00:00Z", "sessionName: a"),
 	}
-	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
+	o := Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	f := newFollower(t, o)
-	one, other := service("x.yaml", ""), service("y.yaml", ", labels: {a: b}")
-	for step, some := range [][]Source{{one}, {one, other}, {other}, {one, other}, {one}, {}} {
+	one, other := service("x.yaml", "", ""), service("y.yaml", "", ", annotations: {a: b}")
+	third := service("z.yaml", "{apiVersion: v1, kind: Service, metadata: {name: more}, spec: {ports: [{port: 81}]}}\n---\n", "")
+	moved, bad := service("x.yaml", "\n# moved\n", ""), service("x.yaml", "", ", labels: {'a b': c}")
+	for step, some := range [][]Source{
+		{one}, {one, other}, {other}, {one, other}, {moved, other}, {other, moved}, {other, moved, third}, {third, one}, {one, third, other},
+		{bad, third}, {one}, {},
+	} {
+		o.HoldInvalid = false // that is the follower's, which knows what was there before
+		if step == 9 {
+			if _, err := f.Replace(append(slices.Clip(sources), some...), Changes{}); err == nil {
+				t.Error("a bad Service is not held back")
+			}
+			continue
+		}
 		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, append(slices.Clip(sources), some...), o); err != nil {
 			t.Fatal(err)
 		}
-		if twice := len(some) == 2; f.whole != twice {
-			t.Errorf("step %d: the Service is there twice: %t, and all is compiled as a whole: %t", step, twice, f.whole)
+		if f.whole {
+			t.Errorf("step %d: all is compiled as a whole", step)
+		}
+		if twice := strings.Count(fmt.Sprint(f.last.result.Warnings), "the first object of this name is at"); twice != max(len(some)-1, 0) {
+			t.Errorf("step %d: of %d Services %d are refused: %v", step, len(some), twice, f.last.result.Warnings)
 		}
 	}
 }

@@ -181,7 +181,12 @@ type Served struct {
 	// wrong with classes' parametersRef.
 	Proxies         map[string]Proxies
 	ClassParameters map[string]string
+	// Unacknowledged has, by their keys, the Gateways whose listeners no connected Envoy has acknowledged, for Check.
+	Unacknowledged map[string]Unacknowledged
 }
+
+// Unacknowledged is a Gateway whose listeners no connected Envoy has acknowledged.
+type Unacknowledged = status.Unacknowledged
 
 // Proxies is how the proxies do that are run for a Gateway.
 type Proxies = status.Proxies

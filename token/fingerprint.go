@@ -27,12 +27,7 @@ func (f Fingerprint) bytes() []byte {
 // Fingerprint is equal for keys that make the same tokens.
 func (k *Key) Fingerprint() Fingerprint {
 	secret := newMACKey(k.Secret)
-	return secret.fingerprint(k.ID)
-}
-
-func (k *macKey) fingerprint(id string) Fingerprint {
-	sum := k.mac([]byte(labelFingerprint + id))
-	return readFingerprint(sum)
+	return readFingerprint(secret.mac([]byte(labelFingerprint + k.ID)))
 }
 
 func readFingerprint(sum [hashLen]byte) Fingerprint {
@@ -40,10 +35,12 @@ func readFingerprint(sum [hashLen]byte) Fingerprint {
 }
 
 // Fingerprint is equal for rings of the same keys in the same order, whenever these sign and verify.
-func (r *Ring) Fingerprint() Fingerprint {
+func (r *Ring) Fingerprint() Fingerprint { return r.fingerprint }
+
+func fingerprintOf(keys []Key) Fingerprint {
 	all := []byte(labelFingerprint)
-	for i := range r.keys {
-		all = append(all, r.keys[i].fingerprint.bytes()...)
+	for i := range keys {
+		all = append(all, keys[i].Fingerprint().bytes()...)
 	}
 	return readFingerprint(hashFrom(firstChain, 0, all))
 }

@@ -9,15 +9,16 @@ import (
 // It does not change and is safe for concurrent use.
 type Ring struct {
 	keys []ringKey
+
+	fingerprint Fingerprint
 }
 
 // ringKey is a key whose secret has become the start of the derivations.
 type ringKey struct {
-	tag         tag
-	notBefore   int64
-	notAfter    int64
-	secret      macKey
-	fingerprint Fingerprint
+	tag       tag
+	notBefore int64
+	notAfter  int64
+	secret    macKey
 }
 
 // NewRing makes a ring of at least one key. The error joins all faults of all keys, one a line, each with its path
@@ -32,18 +33,17 @@ func NewRing(keys []Key) (*Ring, error) {
 		k := &keys[i]
 		path := "keys[" + strconv.Itoa(i) + "]"
 		faults = append(faults, k.validate(path), validateUnique(keys[:i], k.ID, path+".id"))
-		secret := newMACKey(k.Secret)
 		r.keys = append(r.keys, ringKey{
-			tag:         makeTag(labelKeyID, k.ID),
-			notBefore:   k.NotBefore,
-			notAfter:    k.NotAfter,
-			secret:      secret,
-			fingerprint: secret.fingerprint(k.ID),
+			tag:       makeTag(labelKeyID, k.ID),
+			notBefore: k.NotBefore,
+			notAfter:  k.NotAfter,
+			secret:    newMACKey(k.Secret),
 		})
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
+	r.fingerprint = fingerprintOf(keys)
 	return r, nil
 }
 

@@ -297,10 +297,11 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	}
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
-		Log: serve.Log{To: log, Answered: followed.Answered}, Metrics: xds.NewMetrics(registry),
+		Log: serve.Log{To: log, Answered: followed.Answered}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
 	followed.Server = server
+	serve.RegisterInputMetric(registry, inputStatus(followed))
 	go gctune.ReleaseWhenIdle(ctx, followed.Done)
 	if err := sc.followInput(ctx, log, followed, registry); err != nil {
 		return err
@@ -374,7 +375,7 @@ func (sc *serveCommand) serveUntil(
 		return err
 	}
 	for address, handler := range map[string]http.Handler{
-		sc.admin:  serve.Admin(server, by.Fingerprints, serve.Probes(registry, ready.Load)),
+		sc.admin:  serve.Admin(server, inputStatus(by), by.Fingerprints, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),
 	} {
 		if address == "" || address == compiler.NoAdmin {
@@ -409,6 +410,17 @@ func (sc *serveCommand) serveUntil(
 		return nil
 	}
 	return err
+}
+
+// inputStatus gives what of a controller's input is not in effect.
+func inputStatus(of *controller.Controller) func() serve.InputStatus {
+	return func() serve.InputStatus {
+		state := of.InputState()
+		if len(state.Refused) == 0 {
+			return serve.InputStatus{}
+		}
+		return serve.InputStatus{Refused: state.Refused, Since: &state.Since}
+	}
 }
 
 func (sc *serveCommand) newLogger(c *cobra.Command) *slog.Logger {

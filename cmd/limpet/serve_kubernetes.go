@@ -32,7 +32,8 @@ type clusterFlags struct {
 	context    string
 	namespace  string
 	statuses   bool
-	manage     bool // proxies, too
+	grace      time.Duration // how long a Gateway stays Programmed without an Envoy
+	manage     bool          // proxies, too
 	pool       string
 	keys       string
 	root       string
@@ -57,6 +58,8 @@ func (f *clusterFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.rotate, "rotate-keys", "",
 		"put a fresh key into that ring after each such `TIME`, as 30d or 12h; the one before verifies until no session needs it")
 	flags.BoolVar(&f.statuses, "write-status", true, "write what becomes of objects into their statuses")
+	flags.DurationVar(&f.grace, "programmed-grace", 30*time.Second,
+		"how long a Gateway stays Programmed after its last Envoy has gone, or its listeners\nhave changed")
 }
 
 // isWanted tells whether the objects are those of an API server.
@@ -217,11 +220,13 @@ func (c *cluster) lead(
 	if !c.flags.statuses && proxies == nil {
 		return func() {}
 	}
+	of.Grace = c.flags.grace
 	w := c.newStatusWriter(ctx, of, registry)
 	host, err := os.Hostname()
 	if err != nil {
 		host = "limpet"
 	}
+	readOthers := c.shareAcknowledged(ctx, of, strings.ToLower(host))
 	lease := kubernetes.Lease{
 		Config: c.config, Namespace: c.flags.namespace, Name: "limpet-serve",
 		Identity: fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano()), Log: c.log,
@@ -233,6 +238,7 @@ func (c *cluster) lead(
 			return // ctx has ended
 		}
 		if c.flags.statuses {
+			keeping.Go(func() { readOthers(ctx) })
 			w.Run(ctx)
 		}
 		<-ctx.Done()
@@ -250,11 +256,28 @@ func (c *cluster) lead(
 	}
 }
 
+// shareAcknowledged tells other replicas which listeners this one's Envoys have acknowledged, until ctx ends; the leader is to call what it
+// gives, which reads what they tell.
+func (c *cluster) shareAcknowledged(ctx context.Context, of *controller.Controller, host string) (readOthers func(context.Context)) {
+	if !c.flags.statuses {
+		return nil
+	}
+	acknowledged, err := kubernetes.NewAcknowledgements(c.config, c.flags.namespace, fmt.Sprintf("%s-%d", host, os.Getpid()),
+		of.Server.Acknowledged, of.AcknowledgedElsewhere, c.log)
+	if err != nil {
+		c.log.Error("other replicas are not told what Envoys have acknowledged", "reason", err)
+		return func(context.Context) {}
+	}
+	of.Elsewhere, of.TellElsewhere = acknowledged.Of, acknowledged.Wake
+	c.flags.ending.Go(func() { acknowledged.Tell(ctx) })
+	return acknowledged.Read
+}
+
 // newStatusWriter makes what writes statuses.
 func (c *cluster) newStatusWriter(ctx context.Context, of *controller.Controller, registry prometheus.Registerer) *kubernetes.StatusWriter {
 	w := kubernetes.NewStatusWriter(c.source, of.Check, c.log)
 	w.IsBusy = of.IsBusy
-	w.Written, w.Metrics = serve.NewStatusMetrics(registry), kubernetes.NewQueueMetrics(registry)
+	w.Written, w.Metrics = kubernetes.NewStatusMetrics(registry), kubernetes.NewQueueMetrics(registry)
 	c.source.RegisterSize(registry)
 	told, err := kubernetes.NewEvents(ctx, c.config)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/kubernetes"
 	"github.com/limpet-proxy/limpet/internal/memory"
-	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
 // recall reads what is remembered, in files or in objects of limpet's namespace, which all processes share and this one writes until the
@@ -22,7 +21,7 @@ func (sc *serveCommand) recall(ctx context.Context, log *slog.Logger, registry p
 		if err != nil {
 			return nil, err
 		}
-		written := serve.NewMemoryMetrics(registry)
+		written := kubernetes.NewMemoryMetrics(registry)
 		open = func(kind *memory.Kind) memory.Store {
 			if file := sc.openFile(kind); file != nil {
 				return file

@@ -27,7 +27,8 @@ has everything. -o wide adds addresses and versions, -o json and -o yaml print a
 there is. Keys are shown by fingerprints, which hold nothing of them: Envoys with the
 same keys have the same number in their gauge limpet_keys_fingerprint.
 
-The exit code is 0 when every Envoy has everything, else 1.`
+The exit code is 0 when all of the input is in effect, each Gateway has an Envoy and
+every Envoy has everything, else 1.`
 
 // statusCommand is "limpet status".
 type statusCommand struct{ admin, output string }
@@ -113,24 +114,45 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 		fmt.Fprintln(table)
 	}
 	row([]string{"TARGET", "STAGE", "ADDRESS", "VERSION", "IDENTITY"}, "GATEWAY", "ENVOY", "ACKNOWLEDGED", "STATE", "AGE")
-	served := map[string]bool{}
 	for _, e := range status.Envoys {
-		served[e.Gateway] = true
 		row([]string{e.Target, e.Stage, e.Address, e.Version, e.Identity},
 			e.Gateway, e.Node, e.Generation, status.State(e), time.Since(e.Connected).Round(time.Second).String())
 	}
 	for _, g := range status.Gateways {
-		if !served[g.Gateway] {
+		if !status.HasEnvoy(g.Gateway) {
 			row([]string{g.Generation, "", "", "", ""}, g.Gateway, "<none>", "", "no Envoy is connected", "")
 		}
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if err := printRejections(to, status.Envoys); err != nil || status.Keys == nil {
+	if err := printRejections(to, status.Envoys); err != nil {
 		return err
 	}
-	return printKeys(to, status.Keys)
+	if status.Keys != nil {
+		if err := printKeys(to, status.Keys); err != nil {
+			return err
+		}
+	}
+	return printInput(to, status.Input)
+}
+
+// printInput prints what of the input is not in effect.
+func printInput(to io.Writer, input serve.InputStatus) error {
+	if len(input.Refused) == 0 {
+		return nil
+	}
+	since := ""
+	if input.Since != nil {
+		since = " since " + input.Since.Format(time.RFC3339)
+	}
+	_, err := fmt.Fprintf(to, "\nsome of the input is not in effect%s; what was good before keeps serving:\n", since)
+	for _, line := range input.Refused {
+		if err == nil {
+			_, err = fmt.Fprintf(to, "  %s\n", message.MakePrintable(line))
+		}
+	}
+	return err
 }
 
 // printKeys prints the fingerprints of the keys that Envoys are served.

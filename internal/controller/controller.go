@@ -86,6 +86,12 @@ type Controller struct {
 	Published func(gateway string, since time.Time, generation string)
 	// Proxies, if there is one, says how the proxies do that are run for Gateways, and what is wrong with parameters of classes.
 	Proxies func() (states map[string]compiler.Proxies, classes map[string]string)
+	// Elsewhere, if there is one, gives the listeners that Envoys of other processes have acknowledged, as [xds.Server.Acknowledged], and
+	// TellElsewhere, if there is one, is called when those of this one's may have changed.
+	Elsewhere     func() map[string][]string
+	TellElsewhere func()
+	// Grace is how long a Gateway stays Programmed without an Envoy that has acknowledged its listeners: Envoys restart, and listeners change.
+	Grace time.Duration
 	// Notify, if there is one, is called after each change of what statuses depend on.
 	Notify func()
 
@@ -94,6 +100,8 @@ type Controller struct {
 	compiling atomic.Int32 // compilations under way
 	rejected  atomic.Bool  // the last check knew of something that an Envoy did not take
 	checking  sync.Mutex   // of the cache that checks share
+
+	acknowledged acknowledged
 
 	lock       sync.Mutex // of what follows, and of the memory
 	remembered remembered
@@ -122,6 +130,7 @@ type remembered struct {
 	// unserved says that some of these were found after what is published was made, and news that there is something that statuses may
 	// depend on.
 	unserved, news bool
+	inputState     InputState
 }
 
 // Start reads and compiles the input, and publishes what it comes to, before anything is kept up to date.
@@ -137,6 +146,7 @@ func (c *Controller) Start() (*compiler.Result, error) {
 		return nil, err
 	}
 	_, err = c.publish(begun, p)
+	c.noteInput()
 	return p.result, err
 }
 
@@ -152,6 +162,7 @@ func (c *Controller) Run(ctx context.Context) {
 		default:
 			c.loop.until = time.Time{} // should it fail, the next change will tell
 			c.pass(since)
+			c.noteInput()
 		}
 	}
 }
@@ -161,10 +172,11 @@ const lastGood = "the last good configuration keeps serving"
 
 // reread reads the input again, and makes a pass if it says anything else than before.
 func (c *Controller) reread(since time.Time) {
+	defer c.noteInput()
 	now, err := c.Read(io.Discard) // what there was to say of the key file has been said
 	if err != nil {
 		if c.loop.readError != err.Error() {
-			message.Print(c.Stderr, err.Error())
+			message.PrintError(c.Stderr, err)
 			message.Print(c.Stderr, "the input can't be read; "+lastGood)
 		}
 		c.loop.readError = err.Error()
@@ -225,7 +237,7 @@ func (c *Controller) printFailure(err error) {
 		message.Printf(c.Stderr, "change %d refused: %s; %s", c.loop.changes, message.Plural(len(refused), "error"), lastGood)
 		return
 	}
-	message.Print(c.Stderr, err.Error())
+	message.PrintError(c.Stderr, err)
 	message.Printf(c.Stderr, "change %d failed; %s", c.loop.changes, lastGood)
 }
 

@@ -111,10 +111,10 @@ func TestPasses(t *testing.T) {
 		{"a change", []string{goodText, changedText}, []string{"limpet: change 1 served in "}},
 		{"the same again", []string{goodText, goodText}, nil},
 		{"refused, then good", []string{goodText, brokenText, changedText}, []string{"error: a.yaml:", refused, "limpet: change 2 served in "}},
-		{"not remembered", []string{goodText, "fail", named}, []string{"limpet: no room", "limpet: change 1 failed; the last good configuration keeps serving"}},
-		{"unreadable", []string{goodText, "error: gone", goodText}, []string{"limpet: gone", unreadable}},
-		{"unreadable, twice alike", []string{goodText, "error: gone", "error: gone"}, []string{"limpet: gone", unreadable}},
-		{"unreadable, again", []string{goodText, "error: gone", goodText, "error: gone"}, []string{"limpet: gone", unreadable, "limpet: gone", unreadable}},
+		{"not remembered", []string{goodText, "fail", named}, []string{"error: no room", "limpet: change 1 failed; the last good configuration keeps serving"}},
+		{"unreadable", []string{goodText, "error: gone", goodText}, []string{"error: gone", unreadable}},
+		{"unreadable, twice alike", []string{goodText, "error: gone", "error: gone"}, []string{"error: gone", unreadable}},
+		{"unreadable, again", []string{goodText, "error: gone", goodText, "error: gone"}, []string{"error: gone", unreadable, "error: gone", unreadable}},
 		{"the warning of the start", []string{warnedText, "# a comment\n" + warnedText}, []string{"limpet: change 1 served in "}},
 		{"another warning", []string{goodText, warnedText, "# a comment\n" + warnedText}, []string{warning, "limpet: change 1 served in ", "limpet: change 2 served in "}},
 	} {
@@ -139,7 +139,11 @@ func TestPasses(t *testing.T) {
 				t.Fatal(err)
 			}
 			for len(texts) > 0 {
+				isBad := texts[0] == "fail" || texts[0] == brokenText || strings.HasPrefix(texts[0], "error: ")
 				f.reread(time.Now())
+				if state := f.InputState(); (len(state.Refused) > 0) != isBad || state.Since.IsZero() == isBad {
+					t.Errorf("the input is bad: %v; its state is %+v", isBad, state)
+				}
 			}
 			lines := strings.Split(strings.TrimSuffix(stderr.String(), "\n"), "\n")
 			if stderr.Len() == 0 {

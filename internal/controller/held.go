@@ -9,19 +9,28 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 // held are the files that are no good as they are. They hold back nobody else's changes: what such a file said when it was good
-// goes on, and one that never was is left out.
+// goes on, and one that never was is left out. Where all that is wrong with a file is that objects in it are not supported, these are held
+// alone.
 type held struct {
 	// strict says that no file is left out at the beginning.
 	strict bool
 	// accepted is the input of the last pass, as it was compiled.
 	accepted *Input
-	// files are the contents of those that are held.
-	files map[string][]byte
-	// faults are what is wrong with them.
+	files    map[string]heldFile
+}
+
+// heldFile is a file that is held.
+type heldFile struct {
+	// data is what it says, and instead what is taken of it; nil for nothing.
+	data    []byte
+	instead *compiler.Source
+	// absent has the objects that are held alone, and whether they are left out by that; nil where the whole file is held.
+	absent map[string]bool
 	faults compiler.Errors
 }
 
@@ -54,40 +63,64 @@ func (h *held) compile(in Input, compile func(Input) (*pass, error), stderr io.W
 // release forgets files that are gone, or read otherwise now.
 func (h *held) release(sources []compiler.Source) {
 	if len(h.files) == 0 {
-		h.faults = nil
 		return
 	}
 	now := map[string][]byte{}
 	for _, s := range sources {
 		now[s.Name] = s.Data
 	}
-	maps.DeleteFunc(h.files, func(name string, data []byte) bool { return now[name] == nil || !bytes.Equal(now[name], data) })
-	h.faults = slices.DeleteFunc(h.faults, func(p compiler.Problem) bool { return h.files[p.File] == nil })
+	maps.DeleteFunc(h.files, func(name string, f heldFile) bool { return now[name] == nil || !bytes.Equal(now[name], f.data) })
 }
 
-// hold holds the files that the problems are in. It is false if one of them is in no file, or in one that has not changed, and with
-// strict before anything was accepted.
+// hold holds the files that the problems are in, or objects of them. It is false if one of the problems is in no file, or in one that has
+// not changed, and with strict before anything was accepted.
 func (h *held) hold(sources []compiler.Source, problems compiler.Errors) bool {
 	if h.strict && h.accepted == nil {
 		return false
 	}
-	files := map[string][]byte{}
+	in, files := map[string]compiler.Errors{}, map[string]heldFile{}
 	for _, p := range problems {
-		at := slices.IndexFunc(sources, func(s compiler.Source) bool { return s.Name == p.File })
-		if at < 0 || h.files[p.File] != nil {
+		in[p.File] = append(in[p.File], p)
+	}
+	for name, wrong := range in {
+		at := slices.IndexFunc(sources, func(s compiler.Source) bool { return s.Name == name })
+		already, is := h.files[name]
+		if at < 0 || is && already.absent == nil {
 			return false
 		}
-		if before, was := h.before(p.File); was && bytes.Equal(sources[at].Data, before.Data) {
+		before, was := h.before(name)
+		if was && bytes.Equal(sources[at].Data, before.Data) {
 			return false
 		}
-		files[p.File] = sources[at].Data
+		files[name] = newHeldFile(sources[at], before, was, !is, append(already.faults, wrong...))
 	}
 	if h.files == nil {
-		h.files = map[string][]byte{}
+		h.files = map[string]heldFile{}
 	}
 	maps.Copy(h.files, files)
-	h.faults = append(h.faults, problems...)
 	return true
+}
+
+// newHeldFile holds a file, or, if that is wanted and can be, the objects in it that problems are about.
+func newHeldFile(now, before compiler.Source, was, alone bool, problems compiler.Errors) heldFile {
+	isMore := func(p compiler.Problem) bool { return !p.Unsupported }
+	if alone && !slices.ContainsFunc(problems, isMore) {
+		if kept, absent, ok := read.KeepObjects(now, before, problems); ok {
+			return heldFile{now.Data, &kept, absent, problems}
+		}
+	}
+	if was {
+		return heldFile{data: now.Data, instead: &before, faults: problems}
+	}
+	return heldFile{data: now.Data, faults: problems}
+}
+
+// listFaults lists what is wrong with the files that are held.
+func (h *held) listFaults() (all compiler.Errors) {
+	for _, name := range slices.Sorted(maps.Keys(h.files)) {
+		all = append(all, h.files[name].faults...)
+	}
+	return all
 }
 
 // putBack gives the sources with those that are held as they were when they were accepted.
@@ -97,10 +130,10 @@ func (h *held) putBack(sources []compiler.Source) []compiler.Source {
 	}
 	var all []compiler.Source
 	for _, s := range sources {
-		if h.files[s.Name] == nil {
+		if f, is := h.files[s.Name]; !is {
 			all = append(all, s)
-		} else if before, was := h.before(s.Name); was {
-			all = append(all, before)
+		} else if f.instead != nil {
+			all = append(all, *f.instead)
 		}
 	}
 	return all
@@ -124,15 +157,20 @@ func (h *held) say(found compiler.Errors, stderr io.Writer) {
 		return
 	}
 	message.PrintErrors(stderr, found)
-	files := map[string]bool{}
+	said := map[string]bool{}
 	for _, p := range found {
-		files[p.File] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+		what, others := p.File, "other files' changes go on"
+		_, was := h.before(p.File)
+		if absent := h.files[p.File].absent; absent != nil {
+			what, others, was = p.Object+" in "+p.File, "all else of the file goes on", !absent[p.Object]
+		}
 		goesOn := "it is left out, for it has not been good yet"
-		if _, was := h.before(name); was {
+		if was {
 			goesOn = "what it said before keeps serving"
 		}
-		message.Printf(stderr, "%s is not taken over: %s; other files' changes go on", name, goesOn)
+		if !said[what] {
+			said[what] = true
+			message.Printf(stderr, "%s is not taken over: %s; %s", what, goesOn, others)
+		}
 	}
 }

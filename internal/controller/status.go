@@ -26,6 +26,7 @@ func (c *Controller) Check(sources []compiler.Source, pause func()) (result *com
 	if c.Proxies != nil {
 		served.Proxies, served.ClassParameters = c.Proxies()
 	}
+	served.Unacknowledged = c.unacknowledged(o.Time)
 	c.rejected.Store(len(served.Rejected) > 0)
 	c.recall(&o)
 	parallel.Sparingly(func() { result, err = compiler.Statuses(sources, o) })

@@ -94,3 +94,23 @@ func (s *Source) size() (objects, bytes int) {
 	}
 	return len(s.objects), bytes
 }
+
+// NewStatusMetrics makes the metric of status writes, and the function that it is told by.
+func NewStatusMetrics(to prometheus.Registerer) func(result string) {
+	return newWriteMetrics(to, "limpet_status_writes_total", "Statuses that were written, by what became of it.")
+}
+
+// NewMemoryMetrics makes the metric of writes of what is remembered, and the function that it is told by.
+func NewMemoryMetrics(to prometheus.Registerer) func(result string) {
+	return newWriteMetrics(to, "limpet_memory_writes_total", "Objects with what is remembered that were written, by what became of it.")
+}
+
+// newWriteMetrics makes a counter of writes by their result. All results are there from the start, so that the first failure is an increase.
+func newWriteMetrics(to prometheus.Registerer, name, help string) func(result string) {
+	writes := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"result"})
+	for _, result := range []string{WriteDone, WriteConflict, WriteGone, WriteFailed} {
+		writes.WithLabelValues(result)
+	}
+	to.MustRegister(writes)
+	return func(result string) { writes.WithLabelValues(result).Inc() }
+}

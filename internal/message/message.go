@@ -23,6 +23,13 @@ func Print(to io.Writer, text string) {
 // Printf is Print for a text that is put together.
 func Printf(to io.Writer, format string, args ...any) { Print(to, fmt.Sprintf(format, args...)) }
 
+// PrintError prints each line of an error; errors that were joined are one a line.
+func PrintError(to io.Writer, err error) {
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(to, "error: %s\n", strings.TrimRight(line, "\n"))
+	}
+}
+
 // PrintErrors prints every refusal.
 func PrintErrors(to io.Writer, refused compiler.Errors) {
 	for _, p := range refused {

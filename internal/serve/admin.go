@@ -6,6 +6,7 @@ import (
 	"net/http/pprof"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -16,10 +17,17 @@ import (
 
 // Status is what "limpet status" shows.
 type Status struct {
+	Input    InputStatus        `json:"input"`
 	Gateways []GatewayStatus    `json:"gateways"`
 	Envoys   []xds.ClientStatus `json:"envoys"`
 	// Keys are those that Envoys are served; nil where they have their own.
 	Keys *keyfile.Fingerprints `json:"keys,omitempty"`
+}
+
+// InputStatus says what of the input is not in effect, and since when; the last good configuration is served in its place.
+type InputStatus struct {
+	Refused []string   `json:"refused,omitempty"`
+	Since   *time.Time `json:"since,omitempty"`
 }
 
 // GatewayStatus is what is served for a Gateway.
@@ -29,8 +37,8 @@ type GatewayStatus struct {
 }
 
 // NewStatus says what a server serves, and to whom.
-func NewStatus(s *xds.Server, keys keyfile.Fingerprints) Status {
-	status := Status{Gateways: []GatewayStatus{}, Envoys: []xds.ClientStatus{}}
+func NewStatus(s *xds.Server, input InputStatus, keys keyfile.Fingerprints) Status {
+	status := Status{Input: input, Gateways: []GatewayStatus{}, Envoys: []xds.ClientStatus{}}
 	if len(keys.Keys) > 0 {
 		status.Keys = &keys
 	}
@@ -56,9 +64,9 @@ func Probes(metrics prometheus.Gatherer, ready func() bool) *http.ServeMux {
 	return mux
 }
 
-// Admin answers people on this machine too: who is connected, what they are served, and profiles.
-func Admin(s *xds.Server, keys func() keyfile.Fingerprints, probes *http.ServeMux) http.Handler {
-	probes.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, NewStatus(s, keys())) })
+// Admin answers people on this machine too: what of the input is in effect, who is connected, what they are served, and profiles.
+func Admin(s *xds.Server, input func() InputStatus, keys func() keyfile.Fingerprints, probes *http.ServeMux) http.Handler {
+	probes.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, NewStatus(s, input(), keys())) })
 	probes.HandleFunc("GET /config", func(w http.ResponseWriter, r *http.Request) {
 		key := r.URL.Query().Get("gateway")
 		if !slices.Contains(s.Gateways(), key) {

@@ -86,7 +86,8 @@ func TestAdmin(t *testing.T) {
 	}
 	ready, registry := false, prometheus.NewRegistry()
 	RegisterKeys(registry, c.Fingerprints)
-	handler := Admin(c.Server, c.Fingerprints, Probes(registry, func() bool { return ready }))
+	refused := func() InputStatus { return InputStatus{Refused: []string{"b.yaml: no good"}} }
+	handler := Admin(c.Server, refused, c.Fingerprints, Probes(registry, func() bool { return ready }))
 	key := token.Key{ID: "k", Secret: keys.Ring.Keys[0].Secret}
 	get := func(path, host, header string) (int, string) {
 		request := httptest.NewRequest(http.MethodGet, "http://"+host+path, nil)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"crypto/tls"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,6 +36,11 @@ func (s Status) State(e xds.ClientStatus) string {
 	}
 }
 
+// HasEnvoy tells whether an Envoy of a Gateway is connected.
+func (s Status) HasEnvoy(gateway string) bool {
+	return slices.ContainsFunc(s.Envoys, func(e xds.ClientStatus) bool { return e.Gateway == gateway })
+}
+
 func (s Status) generationOf(gateway string) string {
 	for _, g := range s.Gateways {
 		if g.Gateway == gateway {
@@ -44,8 +50,11 @@ func (s Status) generationOf(gateway string) string {
 	return ""
 }
 
-// IsSettled tells whether every Envoy has everything.
+// IsSettled tells whether all of the input is in effect, each Gateway has an Envoy, and every Envoy has everything.
 func (s Status) IsSettled() bool {
+	if len(s.Input.Refused) > 0 || slices.ContainsFunc(s.Gateways, func(g GatewayStatus) bool { return !s.HasEnvoy(g.Gateway) }) {
+		return false
+	}
 	for _, e := range s.Envoys {
 		if s.State(e) != "current" {
 			return false
@@ -82,13 +91,11 @@ func limitAge(p keepalive.ServerParameters, age, deadline time.Duration) keepali
 // maxRequest is the size of a request that is read: an Envoy that comes back lists all that it has.
 const maxRequest = 32 << 20
 
-// NewStatusMetrics makes the metric of status writes, and the function that it is told by.
-func NewStatusMetrics(to prometheus.Registerer) func(result string) {
-	writes := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "limpet_status_writes_total", Help: "Statuses that were written, by what became of it.",
-	}, []string{"result"})
-	to.MustRegister(writes)
-	return func(result string) { writes.WithLabelValues(result).Inc() }
+// RegisterInputMetric makes the metric of errors of the input that are not in effect.
+func RegisterInputMetric(to prometheus.Registerer, input func() InputStatus) {
+	to.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "limpet_input_errors", Help: "Errors by which some of the input is not in effect; what was good before is served in its place.",
+	}, func() float64 { return float64(len(input().Refused)) }))
 }
 
 // RegisterKeys makes the metric that the keys' fingerprint is in, as it is in that of filters with these keys. It is 0 where Envoys have
@@ -99,14 +106,8 @@ func RegisterKeys(to prometheus.Registerer, keys func() keyfile.Fingerprints) {
 	}, func() float64 { return float64(keys().Gauge) }))
 }
 
-// NewMemoryMetrics makes the metric of writes of what is remembered, and the function that it is told by.
-func NewMemoryMetrics(to prometheus.Registerer) func(result string) {
-	writes := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "limpet_memory_writes_total", Help: "Objects with what is remembered that were written, by what became of it.",
-	}, []string{"result"})
-	to.MustRegister(writes)
-	return func(result string) { writes.WithLabelValues(result).Inc() }
-}
+// The results of a compilation.
+const compiledOK, compiledRefused = "ok", "refused"
 
 // NewCompileMetrics makes the metrics of compilations, and the function that they are told by.
 func NewCompileMetrics(to prometheus.Registerer) func(time.Duration, error) {
@@ -114,11 +115,14 @@ func NewCompileMetrics(to prometheus.Registerer) func(time.Duration, error) {
 		Name: "limpet_compile_seconds", Help: "How long a compilation took, by what became of it.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"result"})
+	for _, result := range []string{compiledOK, compiledRefused} {
+		seconds.WithLabelValues(result)
+	}
 	to.MustRegister(seconds)
 	return func(took time.Duration, err error) {
-		result := "ok"
+		result := compiledOK
 		if err != nil {
-			result = "refused"
+			result = compiledRefused
 		}
 		seconds.WithLabelValues(result).Observe(took.Seconds())
 	}

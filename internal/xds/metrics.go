@@ -37,6 +37,10 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 			Name: "limpet_xds_refused_total", Help: "Clients that were turned away: without a certificate, or with a wrong one.",
 		}),
 	}
+	for t := range typeCount { // a counter that begins at 1 has no increase that an alert could see
+		m.pushes.WithLabelValues(t.String())
+		m.rejections.WithLabelValues(t.String())
+	}
 	to.MustRegister(m.stages, m.streams, m.pushes, m.resources, m.rejections, m.late, m.refused)
 	return m
 }

@@ -33,6 +33,8 @@ type Options struct {
 	Log Log
 	// Staged, if there is one, is told when an Envoy has acknowledged a stage of a change that was seen then.
 	Staged func(c ClientStatus, stage string, since time.Time, took time.Duration)
+	// Acknowledged, if there is one, is called when an Envoy has acknowledged its listeners, or does not hold them any more. It must not wait.
+	Acknowledged func()
 	// Metrics may be nil.
 	Metrics *Metrics
 	// Ready, if there is one, gives the listener that a node asks for by which it says that it is ready; nil for none.
@@ -215,6 +217,25 @@ type ClientStatus struct {
 	Done uint64 `json:"-"`
 
 	routed uint64 // as the client has it
+	// listeners are those of the last snapshot all of which it has acknowledged, as Snapshot.Listeners; empty before.
+	listeners string
+}
+
+// Acknowledged gives, for each Gateway, the listeners that a connected Envoy has acknowledged as a whole, as [Snapshot.Listeners].
+func (s *Server) Acknowledged() map[string][]string {
+	all := map[string][]string{}
+	for _, c := range s.Clients() {
+		if c.listeners != "" && !slices.Contains(all[c.Gateway], c.listeners) {
+			all[c.Gateway] = append(all[c.Gateway], c.listeners)
+		}
+	}
+	return all
+}
+
+func (s *Server) acknowledged() {
+	if s.options.Acknowledged != nil {
+		s.options.Acknowledged()
+	}
 }
 
 // Clients are the connected Envoys, by their Gateway and name.

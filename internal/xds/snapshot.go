@@ -23,6 +23,8 @@ type Snapshot struct {
 	number uint64 // higher than those of all snapshots that were made before
 	tables [typeCount]*table
 	sum    hashSum // of all resources
+	// listeners is a hash of the listeners.
+	listeners string
 	// edited are the names of which there is something else than in the snapshot that it was made from, which has the number from.
 	edited nameSets
 	from   uint64
@@ -91,6 +93,9 @@ func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
 		return s
 	}
 	next.Generation = next.sum.hash()
+	if len(next.edited[Listener]) > 0 {
+		next.listeners = next.hashListeners()
+	}
 	return &next
 }
 
@@ -121,6 +126,22 @@ func (s *Snapshot) find(t Type, name string) *Resource {
 	}
 	found, _ := s.tables[t].Get(entry{name: name})
 	return found.resource
+}
+
+// Listeners is a hash of the listeners, which another replica gives too; empty for a Gateway that never had any.
+func (s *Snapshot) Listeners() string {
+	if s == nil {
+		return ""
+	}
+	return s.listeners
+}
+
+func (s *Snapshot) hashListeners() string {
+	var sum hashSum
+	for _, r := range s.Resources(Listener) {
+		sum.replace(nil, r)
+	}
+	return sum.hash()
 }
 
 // Number is higher than those of all snapshots that were made before.

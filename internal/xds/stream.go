@@ -103,10 +103,11 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 		return s.refuse(from, status.Errorf(codes.ResourceExhausted, "Gateway %s has %d connections from this address",
 			who.Gateway, s.options.MostStreams))
 	}
-	defer s.leave(who.Gateway, one)
 	s.options.Log.Connected(*one.status.Load())
 	s.options.Metrics.streams.Inc()
 	err = one.serve(first)
+	s.leave(who.Gateway, one)
+	s.acknowledged()
 	s.options.Metrics.streams.Dec()
 	s.options.Log.Disconnected(*one.status.Load(), err)
 	return err
@@ -240,6 +241,9 @@ func (one *stream) publish(now time.Time) {
 		next.Target = c.target.Generation
 	}
 	next.routed = c.routed
+	if c.target != nil && c.hasAll(Listener) && !c.hasRejected(Listener) {
+		next.listeners = c.target.listeners
+	}
 	next.Stage, next.Late, next.Rejected = c.reached.String(), c.describeLate(now), c.listRejected()
 	live := c.live != nil && c.live == c.target && len(next.Rejected) == 0
 	if live {
@@ -253,6 +257,9 @@ func (one *stream) publish(now time.Time) {
 		one.server.options.Metrics.late.Inc()
 	}
 	one.status.Store(&next)
+	if next.listeners != before.listeners {
+		one.server.acknowledged()
+	}
 	if next.Done != before.Done || live && next.Generation != before.Generation {
 		one.server.options.Log.Live(next, now.Sub(c.seen()))
 	}

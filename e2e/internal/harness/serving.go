@@ -151,27 +151,50 @@ func (c *Compiled) Skewed(t testing.TB, by time.Duration) *Compiled {
 	return c
 }
 
-// Status is what "limpet status" says of connected Envoys, and whether all of them have everything.
-func (w *Watching) Status(t testing.TB) (envoys []ServedEnvoy, settled bool) {
+// Status is what "limpet status" says of connected Envoys, and whether it is content: all of the input is in effect, each Gateway has an
+// Envoy, and all of them have everything.
+func (w *Watching) Status(t testing.TB) (envoys []ServedEnvoy, content bool) {
 	t.Helper()
-	code, stdout, stderr := Limpet(t, nil, "status", "-o", "json", "--admin", Loopback(w.AdminPort))
-	var status struct{ Envoys []ServedEnvoy }
-	if err := json.Unmarshal([]byte(stdout), &status); err != nil {
-		t.Fatalf("limpet status: %v\n%s%slimpet serve says:\n%s", err, stdout, stderr, w.Output())
-	}
+	status, code := w.status(t)
 	return status.Envoys, code == 0
 }
 
-// AwaitSettled waits until every Envoy has everything.
+// servedStatus is what "limpet status" prints.
+type servedStatus struct {
+	Gateways []struct{ Gateway, Generation string }
+	Envoys   []ServedEnvoy
+}
+
+// isSettled tells whether every connected Envoy has everything.
+func (s *servedStatus) isSettled() bool {
+	generations := map[string]string{}
+	for _, g := range s.Gateways {
+		generations[g.Gateway] = g.Generation
+	}
+	return !slices.ContainsFunc(s.Envoys, func(e ServedEnvoy) bool {
+		return e.Generation != generations[e.Gateway] || e.Late != "" || len(e.Rejected) > 0
+	})
+}
+
+func (w *Watching) status(t testing.TB) (status servedStatus, code int) {
+	t.Helper()
+	code, stdout, stderr := Limpet(t, nil, "status", "-o", "json", "--admin", Loopback(w.AdminPort))
+	if err := json.Unmarshal([]byte(stdout), &status); err != nil {
+		t.Fatalf("limpet status: %v\n%s%slimpet serve says:\n%s", err, stdout, stderr, w.Output())
+	}
+	return status, code
+}
+
+// AwaitSettled waits until every connected Envoy has everything.
 func (w *Watching) AwaitSettled(t testing.TB) {
 	t.Helper()
 	for deadline := time.Now().Add(changeWithin); ; time.Sleep(20 * time.Millisecond) {
-		envoys, settled := w.Status(t)
-		if settled {
+		status, _ := w.status(t)
+		if status.isSettled() {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not every Envoy has everything within %v: %+v\n%s", changeWithin, envoys, w.Output())
+			t.Fatalf("not every Envoy has everything within %v: %+v\n%s", changeWithin, status, w.Output())
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	p.backendHeader = policyconfig.BackendHeader(cfg.PinHeader)
 	defineLasting()
 	defineSessions(cfg.Policies)
-	showKeys(engine.Keys())
+	showKeys(engine.Fingerprint())
 	return types.OnPluginStartStatusOK
 }
 

@@ -183,8 +183,8 @@ func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy 
 	return p
 }
 
-// Keys tells the key ring from others.
-func (e *Engine) Keys() token.Fingerprint { return e.ring.Fingerprint() }
+// Fingerprint tells the key ring from others.
+func (e *Engine) Fingerprint() token.Fingerprint { return e.ring.Fingerprint() }
 
 // mostListed is how many routes a message names.
 const mostListed = 5

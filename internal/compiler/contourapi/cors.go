@@ -56,8 +56,8 @@ func (p *CORSPolicy) validate(path *field.Path) field.ErrorList {
 	}
 	for i, o := range p.AllowOrigin {
 		if !isOrigin(o) {
-			errs = append(errs, field.Invalid(path.Child("allowOrigin").Index(i), o,
-				`must be "*" or scheme://host[:port]; expressions are not supported, for an HTTPRoute's CORS has none`))
+			errs = append(errs, support.Lacking(field.Invalid(path.Child("allowOrigin").Index(i), o,
+				`must be "*" or scheme://host[:port]; expressions are not supported, for an HTTPRoute's CORS has none`)))
 		}
 	}
 	for _, list := range []struct {
@@ -90,11 +90,11 @@ func validateMaxAge(path *field.Path, text string) field.ErrorList {
 	d, err := duration.Parse(text)
 	switch {
 	case text == "0" || err == nil && d == 0:
-		return field.ErrorList{field.Invalid(path, text, "not supported: an HTTPRoute's CORS lets browsers remember it for 1s at least")}
+		return field.ErrorList{support.Lacking(field.Invalid(path, text, "not supported: an HTTPRoute's CORS lets browsers remember it for 1s at least"))}
 	case err != nil:
 		return field.ErrorList{field.Invalid(path, text, err.Error())}
 	case d%time.Second != 0:
-		return field.ErrorList{field.Invalid(path, text, fmt.Sprintf("not supported: the header has whole seconds, not %s", d))}
+		return field.ErrorList{support.Lacking(field.Invalid(path, text, fmt.Sprintf("not supported: the header has whole seconds, not %s", d)))}
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (s *ExtensionService) Validate() field.ErrorList {
 	}
 	if s.Spec.Protocol == "" {
 		const why = "without it TLS is spoken that verifies nothing, which is not supported"
-		errs = append(errs, field.Required(field.NewPath("spec", "protocol"), why))
+		errs = append(errs, support.Lacking(field.Required(field.NewPath("spec", "protocol"), why)))
 	}
 	return errs
 }

@@ -59,7 +59,7 @@ func (p *HeadersPolicy) validate(path *field.Path, mayRewriteHost bool) field.Er
 			seen[name] = true
 		}
 		if headerVariable.MatchString(h.Value) {
-			errs = append(errs, field.Invalid(at.Child("value"), h.Value, "not supported: variables of the proxy"))
+			errs = append(errs, support.Lacking(field.Invalid(at.Child("value"), h.Value, "not supported: variables of the proxy")))
 		}
 		if isHost(h) && mayRewriteHost {
 			if faults := validation.IsDNS1123Subdomain(h.Value); len(faults) > 0 {

@@ -123,7 +123,7 @@ func (p *HTTPProxy) Validate() field.ErrorList {
 	var errs field.ErrorList
 	fqdn := field.NewPath("spec", "virtualhost", "fqdn")
 	if p.Spec.VirtualHost.FQDN == "" {
-		errs = append(errs, field.Required(fqdn, "an HTTPProxy that others include is not supported yet"))
+		errs = append(errs, support.Lacking(field.Required(fqdn, "an HTTPProxy that others include is not supported yet")))
 	} else if faults := validation.IsDNS1123Subdomain(strings.TrimPrefix(p.Spec.VirtualHost.FQDN, "*.")); len(faults) > 0 {
 		errs = append(errs, field.Invalid(fqdn, p.Spec.VirtualHost.FQDN, strings.Join(faults, "; ")))
 	}

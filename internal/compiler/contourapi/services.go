@@ -111,7 +111,7 @@ func (s *HTTPProxyService) validateTLS(at *field.Path) field.ErrorList {
 	v, path := s.Validation, at.Child("validation")
 	if v == nil {
 		if s.Protocol == serviceTLS || s.Protocol == serviceH2 {
-			return field.ErrorList{field.Required(path, "without it TLS is spoken that verifies nothing, which is not supported")}
+			return field.ErrorList{support.Lacking(field.Required(path, "without it TLS is spoken that verifies nothing, which is not supported"))}
 		}
 		return nil
 	}
@@ -122,8 +122,8 @@ func (s *HTTPProxyService) validateTLS(at *field.Path) field.ErrorList {
 	if v.CASecret == "" {
 		errs = append(errs, field.Required(path.Child("caSecret"), ""))
 	} else if strings.Contains(v.CASecret, "/") {
-		errs = append(errs, field.Invalid(path.Child("caSecret"), v.CASecret,
-			"not supported: a Secret of another namespace, which its owner allows by a TLSCertificateDelegation"))
+		errs = append(errs, support.Lacking(field.Invalid(path.Child("caSecret"), v.CASecret,
+			"not supported: a Secret of another namespace, which its owner allows by a TLSCertificateDelegation")))
 	} else if faults := validation.IsDNS1123Subdomain(v.CASecret); len(faults) > 0 {
 		errs = append(errs, field.Invalid(path.Child("caSecret"), v.CASecret, strings.Join(faults, "; ")))
 	}

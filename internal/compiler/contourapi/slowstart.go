@@ -36,11 +36,11 @@ func (p *SlowStartPolicy) validate(path *field.Path) field.ErrorList {
 	if d, err := duration.Parse(p.Window); err != nil {
 		errs = append(errs, field.Invalid(path.Child("window"), p.Window, err.Error()))
 	} else if d < time.Second || d > longestSlowStart || d%time.Second != 0 {
-		errs = append(errs, field.Invalid(path.Child("window"), p.Window, "not supported: must be between 1s and 24h, in whole seconds"))
+		errs = append(errs, support.Lacking(field.Invalid(path.Child("window"), p.Window, "not supported: must be between 1s and 24h, in whole seconds")))
 	}
 	if n, err := strconv.ParseFloat(cmp.Or(p.Aggression, "1"), 64); err != nil || n != 1 {
-		errs = append(errs, field.Invalid(path.Child("aggression"), p.Aggression,
-			"not supported: a LoadBalancerPolicy's share grows evenly, as with 1"))
+		errs = append(errs, support.Lacking(field.Invalid(path.Child("aggression"), p.Aggression,
+			"not supported: a LoadBalancerPolicy's share grows evenly, as with 1")))
 	}
 	if w := p.MinWeightPercent; w != nil && (*w < 1 || *w > allPercent) {
 		errs = append(errs, field.Invalid(path.Child("minWeightPercent"), *w, "must be between 1 and 100: a host with 0 may never get a request"))
@@ -62,13 +62,13 @@ func validateSlowStarts(path *field.Path, services []HTTPProxyService) field.Err
 	var errs field.ErrorList
 	served, mirror := listServed(services)
 	if mirror >= 0 && services[mirror].SlowStart != nil {
-		errs = append(errs, field.Forbidden(path.Index(mirror).Child("slowStartPolicy"), "not supported for a mirror"))
+		errs = append(errs, support.Lacking(field.Forbidden(path.Index(mirror).Child("slowStartPolicy"), "not supported for a mirror")))
 	}
 	for _, i := range served {
 		at := path.Index(i).Child("slowStartPolicy")
 		errs = append(errs, services[i].SlowStart.validate(at)...)
 		if !services[i].SlowStart.equals(services[served[0]].SlowStart) {
-			errs = append(errs, field.Forbidden(at, "not supported: another than that of the route's first service; give it a route of its own"))
+			errs = append(errs, support.Lacking(field.Forbidden(at, "not supported: another than that of the route's first service; give it a route of its own")))
 		}
 	}
 	return errs

@@ -2,9 +2,10 @@ package contourapi
 
 import (
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // Status is the status of an HTTPProxy, but for what its load balancer says, and of an ExtensionService, which has conditions alone.
@@ -32,9 +33,10 @@ type Fault struct {
 	Message string                 `json:"message"`
 }
 
-// Finding is what there is to say of an object, at a path of it.
+// Finding is what there is to say of an object, at a place of it.
 type Finding struct {
-	Path, Reason, Message string
+	Place           report.Place
+	Reason, Message string
 	// Error has it invalid, and Unresolved is a reference that leads nowhere, which does so too.
 	Error, Unresolved bool
 }
@@ -112,13 +114,13 @@ func (s *Status) Replace(types []string, merge func(was []metav1.Condition) []me
 // faultType is Contour's type of error for a place in the object.
 func (f *Finding) faultType() string {
 	switch {
-	case strings.HasPrefix(f.Path, "spec.tcpproxy"):
+	case f.Place.Section == report.ProxyConnections:
 		return "TCPProxyError"
-	case strings.HasPrefix(f.Path, "spec.virtualhost"):
+	case f.Place.Section == report.VirtualHost:
 		return "VirtualHostError"
-	case strings.Contains(f.Path, ".services"):
+	case f.Place.InBackendRef:
 		return "ServiceError"
-	case strings.Contains(f.Path, ".loadBalancerPolicy"):
+	case f.Place.InBalancing:
 		return "SpecError"
 	default:
 		return "RouteError"
@@ -128,7 +130,7 @@ func (f *Finding) faultType() string {
 // reason is the reason that Contour has for what limpet calls otherwise.
 func (f *Finding) reason() string {
 	switch {
-	case strings.Contains(f.Path, ".loadBalancerPolicy"):
+	case f.Place.InBalancing:
 		return "IgnoredField"
 	case f.Unresolved:
 		return "ServiceUnresolvedReference"

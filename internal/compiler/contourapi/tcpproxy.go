@@ -49,7 +49,7 @@ func (s *HTTPProxySpec) validateTLS() field.ErrorList {
 		return errs
 	}
 	if len(s.Routes) > 0 {
-		errs = append(errs, field.Forbidden(tcp, "not supported together with routes"))
+		errs = append(errs, support.Lacking(field.Forbidden(tcp, "not supported together with routes")))
 	}
 	return append(errs, validateServices(tcp.Child("services"), s.TCPProxy.Services)...)
 }

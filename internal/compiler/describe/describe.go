@@ -15,12 +15,12 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Input is what was decided, and the input's objects by their String.
+// Input is what was decided, and the input's objects.
 type Input struct {
 	Decisions     *policy.Decisions
 	Traffic       []*lower.BackendTraffic
 	LoadBalancing []loadbalancing.Attachment
-	Subjects      map[string]report.Subject
+	Subjects      map[object.Ref]report.Subject
 	// SharedPath is the path that a policy's cookie has on the target where that knows one for all matches of a rule; empty
 	// if the policy's own holds. Nil is never.
 	SharedPath func(*policyconfig.Policy) string
@@ -35,7 +35,7 @@ type describer struct{ Input }
 func Describe(ref object.Ref, section string, in Input) *Description {
 	d := &describer{in}
 	out := &Description{Object: ref.String(), Section: section}
-	out.File, out.Line = d.locate(out.Object, "")
+	out.File, out.Line = d.locate(ref, "")
 	target := object.TargetRef{Ref: ref, Section: section}
 	for _, decision := range d.Decisions.Paths {
 		if slices.Contains(decision.Path.Targets(), target) {

@@ -44,9 +44,10 @@ var (
 )
 
 // subject is an object in a file of its name, whose fields all are on line 7 and which itself is on line 1.
-type subject string
+type subject object.Ref
 
-func (s subject) String() string { return string(s) }
+func (s subject) Ref() object.Ref { return object.Ref(s) }
+func (s subject) String() string  { return object.Ref(s).String() }
 func (s subject) Locate(path string) (string, int) {
 	if path == "" {
 		return "in.yaml", 1
@@ -68,9 +69,9 @@ func newInput(t *testing.T) *input {
 	path := newPath("http")
 	in.decision = &policy.Decision{Path: path, Route: in.objects.Routes[0], Release: sessionapi.Release16}
 	in.Decisions = &policy.Decisions{Paths: []*policy.Decision{in.decision}}
-	in.Subjects = map[string]report.Subject{}
+	in.Subjects = map[object.Ref]report.Subject{}
 	for _, ref := range []object.Ref{web, route, cart, mine, yours, budget, another} {
-		in.Subjects[ref.String()] = subject(ref.String())
+		in.Subjects[ref] = subject(ref)
 	}
 	in.traffic = &lower.BackendTraffic{Route: in.objects.Routes[0], Backend: object.TargetRef{Ref: cart}, Paths: []precedence.TrafficPath{path}}
 	return in
@@ -267,7 +268,7 @@ func TestPathsThroughAnObject(t *testing.T) {
 			if d.Object != c.ref.String() || d.Section != c.section {
 				t.Errorf("it is about %s, %s", d.Object, d.Section)
 			}
-			if located := in.Subjects[c.ref.String()] != nil; located != (d.Line == 1) {
+			if located := in.Subjects[c.ref] != nil; located != (d.Line == 1) {
 				t.Errorf("it is on line %d", d.Line)
 			}
 		})

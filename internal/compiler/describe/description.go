@@ -7,6 +7,7 @@
 package describe
 
 import (
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 )
 
@@ -85,6 +86,8 @@ type Origin struct {
 	Path       string `json:"path,omitempty"`
 	File       string `json:"file,omitempty"`
 	Line       int    `json:"line,omitempty"`
+
+	ref object.Ref // the object, of what has no levels
 }
 
 // Field is one field: its value, where that comes from, and what it overrides, strongest first.
@@ -124,14 +127,14 @@ func (d *describer) newOrigin(w precedence.FieldValue) Origin {
 	o := Origin{Value: w.Text, Precedence: int(w.Level), Block: w.Level.String(), Path: w.Path}
 	if w.Level != precedence.BuiltIn {
 		o.Object = w.Origin.String()
-		o.File, o.Line = d.locate(o.Object, w.Path)
+		o.File, o.Line = d.locate(w.Origin.Ref, w.Path)
 	}
 	return o
 }
 
 // locate gives the file and line of a field of an object.
-func (d *describer) locate(object, path string) (file string, line int) {
-	if s := d.Subjects[object]; s != nil {
+func (d *describer) locate(ref object.Ref, path string) (file string, line int) {
+	if s := d.Subjects[ref]; s != nil {
 		return s.Locate(path)
 	}
 	return "", 0

@@ -120,8 +120,8 @@ func trimSpec(path string) string { return strings.TrimPrefix(path, "spec.") }
 
 // newOriginAt says where a value of a policy without levels stands.
 func (d *describer) newOriginAt(value string, ref object.Ref, block, path string) Origin {
-	o := Origin{Value: value, Block: block, Object: ref.String(), Path: path}
-	o.File, o.Line = d.locate(o.Object, path)
+	o := Origin{Value: value, Block: block, Object: ref.String(), Path: path, ref: ref}
+	o.File, o.Line = d.locate(ref, path)
 	return o
 }
 
@@ -140,12 +140,12 @@ func (d *describer) describeTrafficEffect(ref object.Ref, s *lower.BackendTraffi
 func (d *describer) addBalancingEffect(e *Effect, ref object.Ref, o *loadbalancing.Outcome) {
 	fields := d.describeBalancing(o)
 	for _, f := range fields {
-		if f.Object == ref.String() {
+		if f.ref == ref {
 			e.Effective = append(e.Effective, f)
 		}
 	}
 	for _, b := range fields[0].Overrides {
-		if b.Object == ref.String() {
+		if b.ref == ref {
 			e.Overridden = append(e.Overridden, OverriddenField{Name: fields[0].Name, Origin: b, By: fields[0].Origin})
 		}
 	}
@@ -156,7 +156,7 @@ func (d *describer) addBalancingEffect(e *Effect, ref object.Ref, o *loadbalanci
 
 func (d *describer) addBudgetEffect(e *Effect, ref object.Ref, s *lower.BackendTraffic) {
 	for _, f := range d.describeBudget(s) {
-		if f.Object == ref.String() {
+		if f.ref == ref {
 			e.Effective = append(e.Effective, f)
 		}
 	}
@@ -180,7 +180,7 @@ func (d *describer) listOverriddenBudget(ref object.Ref, effective *retrybudget.
 			if effective.Fields != nil {
 				by.Value, by.Path = effective.Fields[i].Value, effective.Fields[i].Path
 			}
-			by.File, by.Line = d.locate(by.Object, by.Path)
+			by.File, by.Line = d.locate(effective.Policy, by.Path)
 			all = append(
 				all,
 				OverriddenField{Name: trimSpec(f.Path), Origin: d.newOriginAt(f.Value, ref, "on the Service", f.Path), By: by},

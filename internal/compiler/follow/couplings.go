@@ -36,7 +36,9 @@ func (s *State) listPlaces(route *gateway.Route) (places []string) {
 		case object.KindGateway:
 			place = parent.Key()
 		case object.KindListenerSet:
-			place = s.objects.gatewayOfSet[parent]
+			if set := s.objects.sets[parent]; set != nil {
+				place = resource.GatewayOf(set)
+			}
 		}
 		if place != "" && !slices.Contains(places, place) {
 			places = append(places, place)
@@ -45,42 +47,22 @@ func (s *State) listPlaces(route *gateway.Route) (places []string) {
 	return places
 }
 
-// setPlaces notes a route's places, or takes it out of them.
-func (s *State) setPlaces(route *gateway.Route, present bool) {
-	for _, place := range s.listPlaces(route) {
-		s.objects.atPlace.Set(place, route.Origin().Ref, present)
-	}
-}
-
-// takeListenerSets brings the routes of ListenerSets that went or came to the places where they are now.
+// takeListenerSets brings the routes on ListenerSets that went or came to the places where they are now.
 func (s *State) takeListenerSets(gone, came []*resource.ListenerSet) {
-	changed := map[object.Ref]bool{}
-	for _, set := range slices.Concat(gone, came) {
-		changed[set.Origin().Ref] = true
-	}
-	if len(changed) == 0 {
-		return
-	}
-	var routes []*gateway.Route
-	for _, route := range s.objects.routes {
-		if slices.ContainsFunc(route.Value.Spec.ParentRefs, func(parent gatewayv1.ParentReference) bool {
-			return changed[gateway.ParentRef(route, parent)]
-		}) {
-			routes = append(routes, route)
-			s.setPlaces(route, false)
-		}
-	}
 	for _, set := range gone {
-		delete(s.objects.gatewayOfSet, set.Origin().Ref)
+		delete(s.objects.sets, set.Origin().Ref)
 	}
 	for _, set := range came {
-		s.objects.gatewayOfSet[set.Origin().Ref] = resource.GatewayOf(set)
+		s.objects.sets[set.Origin().Ref] = set
 	}
-	for _, route := range routes {
-		ref := route.Origin().Ref
-		s.setPlaces(route, true)
-		s.objects.graph.Set(ref, s.newNode(route))
-		s.marks.routes[ref] = true
+	for _, set := range slices.Concat(gone, came) {
+		for g := range s.askers.Sets[key{listeners, set.Origin().Ref}] {
+			for _, ref := range g.routes {
+				if route := s.objects.routes[ref]; route != nil {
+					s.objects.graph.Set(ref, s.newNode(route))
+				}
+			}
+		}
 	}
 }
 

@@ -21,6 +21,8 @@ type frame struct {
 	listeners []ir.Listener
 	// streams are what the routes of connections come to, but for the listeners.
 	streams *groupPart
+	// asked are the keys by which what these lead to was gathered.
+	asked map[key]bool
 	// shared is what groups have in common with it.
 	shared *pipeline.Shared
 	report report.Report
@@ -47,10 +49,10 @@ func (s *State) updateFrame(m Moment) {
 	} else {
 		s.said.remove(&before.report)
 		s.merged.removeStreams(before)
-		s.markInward(before.shared.Places, now.shared.Places)
+		s.markPlaces(before.shared.Places, now.shared.Places)
 		others := listOtherGateways(before.listeners, now.listeners)
 		for key := range others {
-			s.markGateway(key)
+			s.changeGateway(key)
 		}
 		s.merged.setSites(now.listeners, func(key string) bool { return others[key] })
 	}
@@ -69,12 +71,13 @@ func (s *State) updateFrame(m Moment) {
 func (s *State) newFrame(m Moment) *frame {
 	context := s.objects.context
 	f := &frame{context: context}
-	p, made := s.analyze(pipeline.Input{Objects: s.gatherStreams(), Whole: &pipeline.Whole{
+	objects, asked := s.gatherStreams()
+	p, made := s.analyze(pipeline.Input{Objects: objects, Whole: &pipeline.Whole{
 		Objects: context, HasTarget: s.hasBalancingTarget,
 		HasService: func(key string) bool { return s.objects.services[key] != nil },
 		Services:   backendtls.Services{Find: s.objects.findService, Absence: s.objects.absence},
 	}}, m, &f.report)
-	f.streams, f.shared, f.listeners = p, made.Shared, made.Plan.Proxy.Listeners
+	f.streams, f.shared, f.listeners, f.asked = p, made.Shared, made.Plan.Proxy.Listeners, asked
 	f.gateways = s.listServed(p)
 	return f
 }
@@ -124,17 +127,17 @@ func listStreamClusters(l ir.Listener) (all []string) {
 }
 
 // gatherStreams gives all objects that routes of connections may depend on, without policies about sessions: they have none.
-func (s *State) gatherStreams() *resource.Objects {
-	all := *s.objects.context
-	all.HostRoutes, all.Refused, all.LoadBalancers = nil, slices.Clip(all.Refused), nil
-	g := newGatherer(s.objects, &all)
+func (s *State) gatherStreams() (*resource.Objects, map[key]bool) {
+	g, all := newGatherer(s), *s.objects.context
 	for _, route := range s.objects.streams {
-		all.Routes = append(all.Routes, route)
+		g.all.Routes = append(g.all.Routes, route)
 		g.addReads(route)
 	}
-	all.SessionPolicies, all.LoadBalancers = nil, s.objects.context.LoadBalancers // all of the latter, each once
+	all.HostRoutes, all.Routes, all.Services, all.Slices = nil, g.all.Routes, g.all.Services, g.all.Slices
+	all.Refused = slices.Concat(all.Refused, g.all.Refused)
 	all.Sort()
-	return &all
+	all.Refused = slices.Compact(all.Refused)
+	return &all, g.has
 }
 
 // hasBalancingTarget tells whether there is what a LoadBalancerPolicy can have as its target.
@@ -184,26 +187,6 @@ func listShellHosts(l ir.Listener, s envoy.Site) (among, after []ir.Host) {
 	return s.Hosts[:1], s.Hosts[1:] // the site's own, and those of other sites
 }
 
-// newShared gives those of the objects that all groups have.
-func newShared(context *resource.Objects) *resource.Objects {
-	used := listTLSObjects(context)
-	shared := &resource.Objects{
-		Classes: context.Classes, Gateways: context.Gateways, Grants: context.Grants, TrafficPolicies: context.TrafficPolicies,
-		Backends: context.Backends, ListenerSets: context.ListenerSets, Refused: context.Refused, Controller: context.Controller,
-	}
-	for _, secret := range context.Secrets {
-		if used[secret.Origin().Ref] {
-			shared.Secrets = append(shared.Secrets, secret)
-		}
-	}
-	for _, c := range context.ConfigMaps {
-		if used[c.Origin().Ref] {
-			shared.ConfigMaps = append(shared.ConfigMaps, c)
-		}
-	}
-	return shared
-}
-
 // listTLSObjects names the objects that the TLS of listeners is made of, be they there or not.
 func listTLSObjects(context *resource.Objects) map[object.Ref]bool {
 	used := map[object.Ref]bool{}
@@ -241,11 +224,4 @@ func listTLSObjects(context *resource.Objects) map[object.Ref]bool {
 		}
 	}
 	return used
-}
-
-// copyShared gives what all groups have, for one of them to add to.
-func (o *inventory) copyShared() *resource.Objects {
-	shared := *o.shared
-	shared.Refused = slices.Clip(shared.Refused)
-	return &shared
 }

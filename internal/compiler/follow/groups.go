@@ -133,6 +133,7 @@ func (s *State) addGroup(g *group, p *groupPart) {
 	if len(p.draining) > 0 || !p.until.IsZero() || p.unsettled {
 		s.groups.draining[g] = true
 	}
+	s.askers.note(g, true)
 	s.room.count(p.reach, 1)
 	s.merged.addPart(p)
 	s.said.add(p.report)
@@ -147,6 +148,7 @@ func (s *State) removeGroup(g *group) {
 	for _, ref := range g.routes {
 		delete(s.groups.byRoute, ref)
 	}
+	s.askers.note(g, false)
 	s.room.count(g.part.reach, -1)
 	s.merged.removePart(g.part)
 	s.said.remove(g.part.report)

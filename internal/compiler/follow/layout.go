@@ -1,8 +1,6 @@
 package follow
 
 import (
-	"slices"
-
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
@@ -58,8 +56,7 @@ func (s *State) updateLayout() {
 
 // listenersOnly gives what listeners depend on.
 func (o *inventory) listenersOnly() *resource.Objects {
-	all := o.copyShared()
-	all.Namespaces = slices.Clone(o.context.Namespaces)
-	all.Sort()
-	return all
+	all := *o.views[""]
+	all.Namespaces, all.Controller = o.context.Namespaces, o.context.Controller
+	return &all
 }

@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/coupling"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/index"
@@ -26,15 +26,23 @@ type (
 	sessionPolicy = resource.Object[v1alpha1.SessionPersistencePolicy]
 
 	loadBalancerPolicy = resource.Object[v1alpha1.LoadBalancerPolicy]
+	trafficPolicy      = resource.Object[gatewayxv1alpha1.XBackendTrafficPolicy]
 )
 
 // inventory is the input, by what asks for it.
 type inventory struct {
 	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets, ConfigMaps and routes with a Host.
 	context *resource.Objects
-	// shared are those of them that every group has, and namespaces are by their names.
-	shared     *resource.Objects
-	namespaces map[string]*resource.Object[resource.Namespace]
+	// views are what says where requests arrive by way of a Gateway, by its key, and under the empty key of all; and sets are the
+	// ListenerSets.
+	views map[string]*resource.Objects
+	sets  map[object.Ref]*resource.ListenerSet
+	// namespaces are by their names, and the others by theirs.
+	namespaces  map[string]*resource.Object[resource.Namespace]
+	balancersIn map[string][]*loadBalancerPolicy
+	trafficIn   map[string][]*trafficPolicy
+	backendsIn  map[string][]*resource.Object[resource.XBackend]
+	grantsIn    map[string][]*resource.Object[gatewayv1.ReferenceGrant]
 	// refused are objects that are no good.
 	refused map[object.Ref]bool
 	routes  map[object.Ref]*gateway.Route
@@ -48,36 +56,13 @@ type inventory struct {
 	policies    map[*sessionPolicy]bool
 	policiesAt  index.Sets[object.Ref, *sessionPolicy]
 	targets     *policy.Targets
-	// readers are the routes that lead to something, by its readerKey; touching are those of each namespace and those that lead into
-	// it, and atPlace those of each place.
-	readers  index.Sets[readerKey, object.Ref]
-	touching index.Sets[string, object.Ref]
-	atPlace  index.Sets[string, object.Ref]
 	// inward are the Services that may lead to Envoy's own machine, by namespace/name, with what says so.
 	inward index.Sets[string, object.Ref]
 	graph  *coupling.Graph
-	// gatewayOfSet has the key of the Gateway that a ListenerSet is for.
-	gatewayOfSet map[object.Ref]string
-	// named counts the objects of each name, and duplicates those names that several have.
-	named      map[object.Ref]int
-	duplicates int
 	// unfollowed counts the objects of kinds that are not followed.
 	unfollowed int
-	// balancersIn are the LoadBalancerPolicies of each namespace.
-	balancersIn map[string][]*loadBalancerPolicy
 	// verifying counts the objects of each namespace that want hosts to show who they are.
 	verifying map[string]int
-}
-
-// readerKey is what a route reads: a Service by namespace/name or, with XBackends, all Services and slices of a namespace.
-type readerKey struct{ service, xbackends string }
-
-// namespace is that of what is read.
-func (k readerKey) namespace() string {
-	if k.xbackends != "" {
-		return k.xbackends
-	}
-	return namespaceOf(k.service)
 }
 
 func namespaceOf(key string) string {
@@ -87,24 +72,21 @@ func namespaceOf(key string) string {
 
 func newInventory(controller gatewayv1.GatewayController) *inventory {
 	return &inventory{
-		context: &resource.Objects{Controller: controller}, shared: &resource.Objects{Controller: controller},
-		namespaces: map[string]*resource.Object[resource.Namespace]{}, refused: map[object.Ref]bool{},
+		context: &resource.Objects{Controller: controller}, refused: map[object.Ref]bool{}, sets: map[object.Ref]*resource.ListenerSet{},
 		routes: map[object.Ref]*gateway.Route{}, streams: map[object.Ref]*gateway.Route{},
 		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
-		policies:   map[*sessionPolicy]bool{},
-		policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
-		readers: index.Sets[readerKey, object.Ref]{}, touching: index.Sets[string, object.Ref]{}, atPlace: index.Sets[string, object.Ref]{},
-		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(),
-		gatewayOfSet: map[object.Ref]string{}, balancersIn: map[string][]*loadBalancerPolicy{}, verifying: map[string]int{},
-		named: map[object.Ref]int{},
+		policies: map[*sessionPolicy]bool{}, policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
+		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(), verifying: map[string]int{},
 	}
 }
 
 // take brings the indexes up to date, and marks what depends on the objects that went and came.
 func (s *State) take(gone, came *resource.Objects) {
+	s.takeListenerSets(gone.ListenerSets, came.ListenerSets)
 	for i, some := range []*resource.Objects{gone, came} {
 		present := i == 1
 		s.takeTargets(some, present)
+		s.objects.countUnfollowed(some, present)
 		s.selected.take(some, present)
 		for _, r := range slices.Concat(some.Routes, some.HostRoutes) {
 			s.objects.countVerifying(r.Namespace, r.Verifies(), present)
@@ -130,6 +112,8 @@ func (s *State) take(gone, came *resource.Objects) {
 		}
 	}
 	s.takeContext(gone, came)
+	s.visitKeys(gone, s.change)
+	s.visitKeys(came, s.change)
 }
 
 // takeTargets notes what policies can be attached to. Policies say so where their targets are not there.
@@ -146,8 +130,6 @@ func (s *State) takeTargets(some *resource.Objects, present bool) {
 		// Policies of other kinds are in the frame.
 		s.marks.frame = s.marks.frame || s.objects.hasServicePolicies()
 	})
-	all := func(resource.Traits) bool { return true }
-	some.Visit(all, func(e resource.Entry) { s.objects.count(e.Ref, present) })
 }
 
 // hasServicePolicies reports whether there are policies that the frame reads for all.
@@ -155,27 +137,18 @@ func (o *inventory) hasServicePolicies() bool {
 	return len(o.context.LoadBalancers)+len(o.context.TrafficPolicies)+len(o.context.BackendTLS) > 0
 }
 
-// count notes how many objects have a name.
-func (o *inventory) count(ref object.Ref, present bool) {
-	if ref.Kind == object.KindGatewayClass {
-		ref.Namespace = ""
+// countUnfollowed counts objects of kinds that are not followed, be they good or not.
+func (o *inventory) countUnfollowed(some *resource.Objects, present bool) {
+	count := len(some.AuthServices)
+	for _, ref := range some.Refused {
+		if resource.IsAuthService(ref.Kind) {
+			count++
+		}
 	}
 	if present {
-		if o.named[ref]++; o.named[ref] == 2 {
-			o.duplicates++
-		}
-		if resource.IsAuthService(ref.Kind) {
-			o.unfollowed++
-		}
-		return
-	}
-	if resource.IsAuthService(ref.Kind) {
-		o.unfollowed--
-	}
-	if o.named[ref]--; o.named[ref] == 1 {
-		o.duplicates--
-	} else if o.named[ref] == 0 {
-		delete(o.named, ref)
+		o.unfollowed += count
+	} else {
+		o.unfollowed -= count
 	}
 }
 
@@ -197,16 +170,10 @@ func (s *State) takeRoute(route *gateway.Route, present bool) {
 	o, ref := s.objects, route.Origin().Ref
 	s.markRoute(ref)
 	s.layout.changed[ref] = true
-	for _, key := range listReads(route) {
-		o.readers.Set(key, ref, present)
-		o.touching.Set(key.namespace(), ref, present)
-	}
 	if resource.IsStreamRoute(ref.Kind) {
 		o.setStream(route, present)
 		return
 	}
-	s.setPlaces(route, present)
-	o.touching.Set(route.Namespace, ref, present)
 	if !present {
 		delete(o.routes, ref)
 		o.graph.Remove(ref)
@@ -225,20 +192,7 @@ func (o *inventory) setStream(route *gateway.Route, present bool) {
 	}
 }
 
-// listReads lists what a route leads to, be it there or not.
-func listReads(route *gateway.Route) (keys []readerKey) {
-	visitBackends(route, func(ref gatewayv1.BackendRef, namespace string) {
-		key := readerKey{service: namespace + "/" + string(ref.Name)}
-		if backend.IsXBackend(ref) {
-			key = readerKey{xbackends: namespace}
-		}
-		if !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	})
-	return keys
-}
-
+// visitBackends visits what a route leads to, be it there or not.
 func visitBackends(route *gateway.Route, visit func(ref gatewayv1.BackendRef, namespace string)) {
 	visitIn := func(ref gatewayv1.BackendRef) {
 		namespace := route.Namespace
@@ -262,7 +216,7 @@ func visitBackends(route *gateway.Route, visit func(ref gatewayv1.BackendRef, na
 	}
 }
 
-// takeService marks the routes that lead to a Service.
+// takeService keeps a Service, or forgets it.
 func (s *State) takeService(o *service, present bool) {
 	if present {
 		s.objects.services[o.Key()] = o
@@ -271,16 +225,14 @@ func (s *State) takeService(o *service, present bool) {
 	}
 	s.objects.noteNamespace(o.Namespace, o.Key())
 	s.objects.inward.Set(o.Key(), o.Origin().Ref, present && o.Value.Spec.Type == corev1.ServiceTypeExternalName)
-	s.markReaders(o.Key(), o.Namespace)
 }
 
-// takeSlice marks the routes that lead to the Service of an EndpointSlice.
+// takeSlice keeps an EndpointSlice with its Service, or forgets it.
 func (s *State) takeSlice(o *endpointSlice, present bool) {
-	key := o.Namespace + "/" + o.Labels[discoveryv1.LabelServiceName]
+	key := serviceOf(o)
 	s.objects.slices.Set(key, o, present)
 	s.objects.noteNamespace(o.Namespace, key)
 	s.objects.inward.Set(key, o.Origin().Ref, present && s.mayLeadInward(o))
-	s.markReaders(key, o.Namespace)
 }
 
 // mayLeadInward reports whether a slice has hosts that may be on Envoy's own machine: a name, for which that is not known, too.
@@ -301,40 +253,20 @@ func (o *inventory) noteNamespace(namespace, key string) {
 	o.inNamespace.Set(namespace, key, o.services[key] != nil || len(o.slices[key]) > 0)
 }
 
-// takePolicy marks the routes that a policy can have an effect on: all of them if it is attached to a GatewayClass.
+// takePolicy keeps a policy with its targets, or forgets it, and marks its own part.
 func (s *State) takePolicy(p *sessionPolicy, present bool) {
 	s.marks.policies[p] = true
-	if present {
-		s.objects.policies[p] = true
-	} else {
-		delete(s.objects.policies, p)
-	}
+	setMember(s.objects.policies, p, present)
 	for _, at := range precedence.ListTargets(p.Namespace, &p.Value.Spec) {
 		s.objects.policiesAt.Set(at.Target.Ref, p, present)
-		switch at.Target.Kind {
-		case object.KindGatewayClass:
-			s.marks.all = true
-		case object.KindGateway:
-			s.markGateway(at.Target.Key())
-		case object.KindService:
-			s.mark(s.objects.readers[readerKey{service: at.Target.Key()}])
-		default:
-			s.markRoute(at.Target.Ref)
-		}
 	}
 }
 
-// takeRefused marks what refers to an object that is no good, and is told so.
+// takeRefused keeps that an object is no good, or forgets it.
 func (s *State) takeRefused(ref object.Ref, present bool) {
-	s.objects.count(ref, present)
-	if present {
-		s.objects.refused[ref] = true
-	} else {
-		delete(s.objects.refused, ref)
-	}
+	setMember(s.objects.refused, ref, present)
 	if ref.Kind == object.KindService {
 		s.marks.frame = s.marks.frame || s.objects.hasServicePolicies()
-		s.markReaders(ref.Key(), ref.Namespace)
 	}
 }
 
@@ -365,22 +297,16 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 	if now.Equal(was) {
 		return
 	}
-	s.objects.context, s.objects.shared, s.marks.frame = now, newShared(now), true
+	s.objects.setContext(now)
+	s.marks.frame = true
 	s.layout.touch(gone, came)
-	if len(gone.LoadBalancers)+len(came.LoadBalancers) > 0 {
-		s.objects.balancersIn = map[string][]*loadBalancerPolicy{}
-		for _, p := range now.LoadBalancers {
-			s.objects.balancersIn[p.Namespace] = append(s.objects.balancersIn[p.Namespace], p)
-		}
-	}
-	clear(s.objects.namespaces)
-	for _, n := range now.Namespaces {
-		s.objects.namespaces[n.Name] = n
-	}
-	s.takeListenerSets(gone.ListenerSets, came.ListenerSets)
-	s.markContext(gone)
-	s.markContext(came)
-	s.markRefused(was.Refused, now.Refused)
+}
+
+// setContext takes in the objects that all routes may depend on.
+func (o *inventory) setContext(now *resource.Objects) {
+	o.context, o.views, o.namespaces = now, newViews(now), byName(now.Namespaces)
+	o.balancersIn, o.trafficIn = byNamespace(now.LoadBalancers), byNamespace(now.TrafficPolicies)
+	o.backendsIn, o.grantsIn = byNamespace(now.Backends), byNamespace(now.Grants)
 }
 
 // replace gives a list without what is gone, and with what came.

@@ -98,8 +98,7 @@ func (s *State) Sizes() []Size {
 		{"texts of clusters", len(s.merged.clusters)},
 		{"session policies", len(s.merged.policies)},
 		{"attached policies", len(s.attached)},
-		{"names", len(s.objects.named)},
-		{"readers", len(s.objects.readers)},
+		{"keys of objects", len(s.askers.Sets)},
 		{"coupled routes", s.objects.graph.Len()},
 		{"warnings", len(s.said.count)},
 	}

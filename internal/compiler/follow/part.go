@@ -3,7 +3,6 @@ package follow
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
@@ -16,12 +15,12 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // groupPart is what a group of routes comes to, or the routes of connections in the frame.
 type groupPart struct {
+	asked     []key
 	hosts     []hostText
 	clusters  []ir.Cluster
 	policies  []policyconfig.Policy
@@ -93,9 +92,11 @@ func (m Moment) knownOwners() lower.Owners {
 
 // compile makes a group's part.
 func (s *State) compile(g *group, m Moment) *groupPart {
+	objects, asked := s.gather(g.routes)
 	p, made := s.analyze(pipeline.Input{
-		Objects: s.gather(g.routes), Shared: s.frame.shared, Cache: g.caches.steps, WithoutStreams: true,
+		Objects: objects, Shared: s.frame.shared, Cache: g.caches.steps, WithoutStreams: true,
 	}, m, &report.Report{})
+	p.asked = asked
 	p.hosts, p.err = s.renderHosts(made.Plan.Proxy.Listeners, g.caches.rendered)
 	memo.Sweep(g.caches.all(), true)
 	return p
@@ -126,108 +127,4 @@ func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []
 // hasPodAt tells whether it leads to a pod at one of some addresses.
 func (p *groupPart) hasPodAt(some []ir.HostKey) bool {
 	return slices.ContainsFunc(p.pods, func(pod ir.PodAt) bool { return slices.Contains(some, pod.HostKey) })
-}
-
-// gather gives some routes together with all objects that they may depend on.
-func (s *State) gather(routes []object.Ref) *resource.Objects {
-	g := newGatherer(s.objects, s.objects.copyShared())
-	for _, ref := range routes {
-		g.addRoute(ref)
-	}
-	for _, set := range g.all.ListenerSets {
-		g.addNamespace(set.Namespace)
-	}
-	for _, o := range g.all.Gateways {
-		g.addPolicies(object.Ref{Kind: object.KindGatewayClass, Name: string(o.Value.Spec.GatewayClassName)})
-		g.addPolicies(o.Origin().Ref)
-	}
-	g.all.Sort()
-	return g.all
-}
-
-// gatherer collects objects, each once.
-type gatherer struct {
-	from     *inventory
-	all      *resource.Objects
-	services map[string]bool
-	policies map[*sessionPolicy]bool
-	// balancers are the namespaces whose LoadBalancerPolicies it has.
-	balancers map[string]bool
-}
-
-// newGatherer makes one that adds to some objects.
-func newGatherer(from *inventory, all *resource.Objects) *gatherer {
-	return &gatherer{
-		from: from, all: all, services: map[string]bool{}, policies: map[*sessionPolicy]bool{}, balancers: map[string]bool{},
-	}
-}
-
-func (g *gatherer) addRoute(ref object.Ref) {
-	g.addPolicies(ref)
-	route := g.from.routes[ref]
-	if route.Host == nil {
-		g.all.Routes = append(g.all.Routes, route)
-	} else {
-		g.all.HostRoutes = append(g.all.HostRoutes, route)
-	}
-	g.addNamespace(route.Namespace)
-	g.addBalancers(route.Namespace)
-	g.addReads(route)
-}
-
-// addReads adds what a route leads to.
-func (g *gatherer) addReads(route *gateway.Route) {
-	for _, key := range listReads(route) {
-		if key.xbackends == "" {
-			g.addService(key.service)
-			continue
-		}
-		for key := range g.from.inNamespace[key.xbackends] {
-			g.addService(key)
-		}
-	}
-}
-
-func (g *gatherer) addNamespace(name string) {
-	if n := g.from.namespaces[name]; n != nil && !slices.Contains(g.all.Namespaces, n) {
-		g.all.Namespaces = append(g.all.Namespaces, n)
-	}
-}
-
-// addBalancers adds the LoadBalancerPolicies of a namespace: the frame reads them for all, but they have ancestors.
-func (g *gatherer) addBalancers(namespace string) {
-	if !g.balancers[namespace] {
-		g.balancers[namespace] = true
-		g.all.LoadBalancers = append(g.all.LoadBalancers, g.from.balancersIn[namespace]...)
-	}
-}
-
-// addService adds a Service and what belongs to it, be it there or not.
-func (g *gatherer) addService(key string) {
-	if g.services[key] {
-		return
-	}
-	g.services[key] = true
-	namespace, name, _ := strings.Cut(key, "/")
-	g.addBalancers(namespace)
-	ref := object.Ref{Kind: object.KindService, Namespace: namespace, Name: name}
-	if found := g.from.services[key]; found != nil {
-		g.all.Services = append(g.all.Services, found)
-		g.addPolicies(ref)
-	} else if g.from.refused[ref] {
-		g.all.Refused = append(g.all.Refused, ref)
-	}
-	for slice := range g.from.slices[key] {
-		g.all.Slices = append(g.all.Slices, slice)
-	}
-}
-
-// addPolicies adds the policies that are attached to an object.
-func (g *gatherer) addPolicies(at object.Ref) {
-	for p := range g.from.policiesAt[at] {
-		if !g.policies[p] {
-			g.policies[p] = true
-			g.all.SessionPolicies = append(g.all.SessionPolicies, p)
-		}
-	}
 }

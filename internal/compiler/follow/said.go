@@ -58,18 +58,6 @@ func (s said) takeOld() map[report.Said]bool {
 	return old
 }
 
-// forget forgets what is given now, and keeps in mind what was given when new ones were last asked for.
-func (s said) forget() said {
-	now := newSaid()
-	for w, count := range s.count {
-		now.was[w] = count
-	}
-	for w, was := range s.was {
-		now.was[w] = was
-	}
-	return now
-}
-
 // isSame tells whether what is given now is what was given when new ones were last asked for.
 func (s said) isSame() bool {
 	for w, was := range s.was {

@@ -16,8 +16,9 @@ type selected struct {
 	keeping map[*sessionPolicy]bool
 	// stale says that objects have changed on which it depends.
 	stale bool
-	// now is what groups are made of.
+	// now is what groups are made of, and left are the Services that have left pods.
 	now    *backend.Selection
+	left   map[string]bool
 	report report.Report
 }
 
@@ -63,7 +64,11 @@ func (s *State) updateSelection(m Moment) {
 	}
 	s.selected.now = m.Selection.Follow(input, m.Now)
 	for _, service := range before.ListMoved(s.selected.now) {
-		s.markReaders(service, namespaceOf(service))
+		visitEndpoints(service, s.change)
+	}
+	s.selected.left = map[string]bool{}
+	for _, service := range (*backend.Selection)(nil).ListMoved(s.selected.now) {
+		s.selected.left[service] = true
 	}
 	s.said.remove(&s.selected.report)
 	s.selected.report = report.Report{}

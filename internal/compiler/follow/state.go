@@ -5,11 +5,11 @@
 //
 //   - the frame: Gateways, and whatever else all routes depend on, and the routes of connections, which have whole listeners (frame.go);
 //   - groups of routes: those whose requests or cookies can meet (package coupling), each compiled with the objects that its
-//     routes lead to and the policies that are attached to these (part.go);
+//     routes lead to and the policies that are attached to these, and with the keys by which these were asked for (gather.go);
 //   - what they all come to, put together (merged.go).
 //
-// A change marks what it touches (objects.go): the frame, the groups that read the object, or all of them. What is marked is
-// made anew, and nothing else. From no state to the whole input is a change like any other.
+// A change marks what it touches: the frame, and the parts that asked for what the object is an answer to (keys.go). What is marked
+// is made anew, and nothing else. From no state to the whole input is a change like any other.
 package follow
 
 import (
@@ -22,6 +22,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
@@ -65,6 +66,7 @@ type State struct {
 	marks    marks
 	frame    *frame
 	groups   groups
+	askers   askers
 	attached map[*sessionPolicy]*report.Report // what there is to say of the attachment of each policy
 	selected selected
 	merged   *merged
@@ -77,14 +79,12 @@ type State struct {
 	incumbents incumbents
 	gone       []*groupPart
 	fresh      map[*group]bool
-	// broken says that the objects have been such that they can't be followed, so that the state must be made anew.
-	broken bool
 }
 
 // New makes a state without objects.
 func New(s Settings) *State {
 	return &State{
-		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
+		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(), askers: askers{index.Sets[key, *group]{}},
 		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy), said: newSaid(),
 		selected: newSelected(), room: newRoom(), layout: newLayout(), incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
@@ -115,17 +115,13 @@ func (s *State) Remove(name string) {
 	s.store.Remove(name)
 }
 
-// Update brings everything up to date with the objects. It is false when they can't be followed: two of one name, some of kinds
-// that are not followed, or connections of routes with a Host where there are listeners of these. The error is a fault of this program.
+// Update brings everything up to date with the objects. It is false when they can't be followed: some of kinds that are not followed, or
+// connections of routes with a Host where there are listeners of these. The error is a fault of this program.
 func (s *State) Update(m Moment) (followed bool, err error) {
+	if err := s.store.SettleNames(m.Files, s.said.remove, s.said.add); err != nil {
+		return false, err
+	}
 	s.take(s.store.TakeChanges())
-	if s.objects.duplicates > 0 {
-		s.broken = true
-		return false, nil
-	}
-	if s.broken {
-		s.restart()
-	}
 	s.settleOrder(m)
 	s.updateSelection(m)
 	s.updateFrame(m)
@@ -140,17 +136,6 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 
 // isHostStream tells whether a route with a Host is for connections.
 func isHostStream(route *gateway.Route) bool { return resource.IsStreamRoute(route.Value.Kind) }
-
-// restart forgets everything but the objects.
-func (s *State) restart() {
-	store, had, claims, told := s.store, s.incumbents, s.listening.Incumbents, s.said.forget()
-	*s = *New(s.settings)
-	s.store, s.incumbents, s.listening.Incumbents, s.said = store, had, claims, told
-	for _, source := range store.Sources() {
-		s.said.add(store.ReportOf(source.Name))
-	}
-	s.take(&resource.Objects{}, store.Objects())
-}
 
 // updateAttached says again of marked policies what becomes of their attachment.
 func (s *State) updateAttached() {

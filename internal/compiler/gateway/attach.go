@@ -60,17 +60,17 @@ func (l *listener) leave(route *Route) {
 
 // tellShortage tells a route of the Gateways on which there is no room for it.
 func (b *builder) tellShortage(route *Route) {
-	parents := b.status.Parents[route.String()]
+	parents := b.status.Parents[route.Origin().Ref]
 	for i := range parents {
 		p := &parents[i]
-		short, is := b.layout.routes[routeAt{route.Origin().Ref, p.Gateway}]
+		short, is := b.layout.routes[routeAt{route.Origin().Ref, p.Gateway.Key()}]
 		if !is || p.Refused != nil {
 			continue
 		}
 		p.Reason = ReasonOverBudget
 		p.Refused = &field.Error{
 			Type: field.ErrorTypeTooLong, Field: field.NewPath("spec", "parentRefs").Index(i).String(),
-			Detail: short.explain(p.Gateway) + ": the route does not attach",
+			Detail: short.explain(p.Gateway.Key()) + ": the route does not attach",
 		}
 		b.rep.WarnFor(route, string(p.Reason), p.Refused)
 	}

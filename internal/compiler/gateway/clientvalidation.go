@@ -12,13 +12,14 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/pki"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/tlsoptions"
 )
 
 // clientValidation is how clients' certificates are verified (Gateway, spec.tls.frontend).
 type clientValidation struct {
-	path *field.Path
+	place report.Place
 	// by is nil where no certificate could be verified: the listener is left out then.
 	by *ir.ClientValidation
 }
@@ -91,7 +92,7 @@ func (b *builder) readClientValidation(
 	if spec == nil {
 		return nil
 	}
-	v := &clientValidation{path: path}
+	v := &clientValidation{place: report.PlaceOf(path.String())}
 	var authorities strings.Builder
 	refs := path.Child("caCertificateRefs")
 	for i, ref := range spec.CACertificateRefs {

@@ -20,6 +20,8 @@ type Input struct {
 	// controller is who serves the Gateways, and isolated says that it is a control plane that gives each a proxy of its own.
 	controller gatewayv1.GatewayController
 	isolated   bool
+	// own is limpet's controller, whose Gateways another control plane leaves out.
+	own gatewayv1.GatewayController
 	// assumeClass says that a class which is not in the input is the controller's.
 	assumeClass bool
 	apart       bool // limpet itself serves the Gateways, and each has proxies of its own
@@ -110,7 +112,7 @@ func (in Input) AssumeClasses(assume bool) Input {
 // port. Those of a class in the input that another controller serves are left out; a class that is not there is taken
 // for the controller's own.
 func NewInputPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController) Input {
-	return Input{controller: controller, isolated: true, assumeClass: true, objects: &resource.Objects{
+	return Input{controller: controller, isolated: true, own: objects.ControllerName(), assumeClass: true, objects: &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Refused: objects.Refused,
 		Namespaces: objects.Namespaces,
 	}}
@@ -121,7 +123,7 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
-	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated &&
+	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated && in.own == other.own &&
 		in.assumeClass == other.assumeClass && in.apart == other.apart && in.budget == other.budget && in.layout.Equal(other.layout) &&
 		maps.Equal(in.refused, other.refused) && maps.Equal(in.hosts, other.hosts) && in.objects.Equal(other.objects) &&
 		in.order.RanksAs(other.order) && other.order.RanksAs(in.order)

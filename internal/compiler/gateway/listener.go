@@ -40,8 +40,8 @@ type listener struct {
 	// refused is why it is not accepted, whatever its port; empty if it is.
 	refused gatewayv1.ListenerConditionReason
 	ownerSettings
-	// validatedBy leads to what its Gateway says of clients' certificates; empty for nothing.
-	validatedBy string
+	// validatedBy is the place of what its Gateway says of clients' certificates; in no section for nothing.
+	validatedBy report.Place
 	// validation is how they are verified.
 	validation *ir.ClientValidation
 }
@@ -145,6 +145,11 @@ func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map
 	case controller == refusedClass:
 		e := field.Invalid(path, class, "its GatewayClass is not accepted: the Gateway is left out")
 		b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
+		return false
+	case controller == b.own && b.isolated:
+		e := field.Invalid(path, class, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out; "+
+			"compile it with -t envoy, or name a class of this control plane", controller, b.controller))
+		b.rep.Warn(g, e)
 		return false
 	case controller != "":
 		b.rep.Advise(g, path, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller))

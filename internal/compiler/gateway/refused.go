@@ -63,7 +63,7 @@ func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionRe
 		b.rep.ErrorForAt(l.Subject(), string(reason), f.Path, f.Message+": the listener is left out")
 	}
 	if v := l.validations.find(l); v != nil {
-		l.validatedBy, l.validation = v.path.String(), v.by
+		l.validatedBy, l.validation = v.place, v.by
 		if v.by == nil {
 			why = cmp.Or(why, gatewayv1.ListenerReasonNoValidCACertificate)
 		}

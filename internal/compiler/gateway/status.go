@@ -1,12 +1,15 @@
 package gateway
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -14,8 +17,8 @@ import (
 type AttachmentStatus struct {
 	// Gateways are those whose class is in the input, in order.
 	Gateways []*Status
-	// Parents says for each route, by its String, what became of its parentRefs, in their order.
-	Parents map[string][]ParentStatus
+	// Parents says for each route what became of its parentRefs, in their order.
+	Parents map[object.Ref][]ParentStatus
 }
 
 // Status is what became of one Gateway.
@@ -58,20 +61,20 @@ type ListenerStatus struct {
 	// TLS says that it ends TLS, and Certificates how many it has to show. Without any nothing is served there.
 	TLS          bool
 	Certificates int
-	// ValidatedBy leads to what its Gateway says of clients' certificates; empty for nothing.
-	ValidatedBy string
+	// ValidatedBy is the place of what its Gateway says of clients' certificates; in no section for nothing.
+	ValidatedBy report.Place
 	// Overlaps names the listeners with TLS of its port, as listener LISTENER of NAMESPACE/GATEWAY, whose hosts are
 	// in part its own.
 	Overlaps []string
-	// Routes are those that attach to it, sorted by their names.
-	Routes []string
+	// Routes are those that attach to it, in no order.
+	Routes []object.Ref
 }
 
 // ParentStatus is what became of a parentRef.
 type ParentStatus struct {
 	Ref gatewayv1.ParentReference
-	// Gateway is the key of the Gateway that it leads to, by a ListenerSet or not.
-	Gateway string
+	// Gateway is the one that it leads to, by a ListenerSet or not.
+	Gateway object.Ref
 	// Foreign says that it names a Gateway whose class is not in the input: another controller's.
 	Foreign bool
 	// Refused says why the route does not attach, under Reason; nil if it does.
@@ -85,15 +88,15 @@ func (b *builder) recordParent(route *Route, ref gatewayv1.ParentReference, refu
 	p := ParentStatus{
 		Ref: ref, Foreign: known && len(all) == 0 && isGateway(route, ref) || !b.isParent(route, ref) || b.foreignSets[parentKey(route, ref)],
 		Refused: refused,
-		Reason:  gatewayv1.RouteReasonAccepted, Gateway: parentKey(route, ref),
+		Reason:  gatewayv1.RouteReasonAccepted, Gateway: ParentRef(route, ref),
 	}
-	if isListenerSet(ref) && len(all) > 0 {
-		p.Gateway = all[0].gateway.Key()
+	if len(all) > 0 {
+		p.Gateway = all[0].gateway.Ref()
 	}
 	if refused != nil {
 		p.Reason = attachReason(refused)
 	}
-	f.Parents[route.String()] = append(f.Parents[route.String()], p)
+	f.Parents[route.Ref()] = append(f.Parents[route.Ref()], p)
 }
 
 func (f *AttachmentStatus) addListener(l *listener) {
@@ -111,7 +114,7 @@ func listStatuses(listeners []*listener) []ListenerStatus {
 	all := make([]ListenerStatus, len(listeners))
 	for i, l := range listeners {
 		all[i] = ListenerStatus{
-			Name: l.spec.Name, Index: i, Bound: len(l.ports), Kinds: l.supportedKinds(), Routes: l.routeNames(),
+			Name: l.spec.Name, Index: i, Bound: len(l.ports), Kinds: l.supportedKinds(), Routes: l.listRoutes(),
 			TLS: l.TLS() && !l.PassesThrough(), Certificates: len(l.certificates), Overlaps: l.overlaps, Refused: l.refused,
 			ValidatedBy: l.validatedBy,
 		}
@@ -119,16 +122,15 @@ func listStatuses(listeners []*listener) []ListenerStatus {
 	return all
 }
 
-// routeNames names the routes that attach to a listener, each once whatever its hostnames.
-func (l *listener) routeNames() []string {
-	var names []string
+// listRoutes lists the routes that attach to a listener, each once whatever its hostnames.
+func (l *listener) listRoutes() []object.Ref {
+	attached := map[object.Ref]bool{}
 	for _, routes := range l.attached {
 		for _, r := range routes {
-			names = append(names, r.String())
+			attached[r.Ref()] = true
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Collect(maps.Keys(attached))
 }
 
 // supportedKinds gives the kinds of routes that a listener takes and limpet knows; none for a protocol that it does not.

@@ -3,11 +3,23 @@ package gateway
 import (
 	"crypto/elliptic"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
+
+// formatRefs names objects, in order.
+func formatRefs(refs []object.Ref) string {
+	names := make([]string, len(refs))
+	for i, r := range refs {
+		names[i] = r.String()
+	}
+	slices.Sort(names)
+	return strings.Join(names, ",")
+}
 
 // formatListeners has a line for each listener: what became of it, but for its overlaps.
 func formatListeners(g *Status) string {
@@ -17,7 +29,7 @@ func formatListeners(g *Status) string {
 		for _, k := range l.Kinds {
 			kinds = append(kinds, string(k.Kind))
 		}
-		line := fmt.Sprintf("%s bound=%d %s routes=%s", l.Name, l.Bound, strings.Join(kinds, "+"), strings.Join(l.Routes, ","))
+		line := fmt.Sprintf("%s bound=%d %s routes=%s", l.Name, l.Bound, strings.Join(kinds, "+"), formatRefs(l.Routes))
 		if l.TLS {
 			line += fmt.Sprintf(" certificates=%d", l.Certificates)
 		}
@@ -61,7 +73,7 @@ func TestStatusOfParents(t *testing.T) {
 	route := routeOf("r", "parentRefs: [{name: gone}, {name: foreign}, {name: web, sectionName: http}, {name: web, sectionName: none}]"+oneRule)
 	b := buildAll(t, limpetClass, gatewayOf("web", onPort80, ""), foreign, route)
 	var got []string
-	for _, p := range b.status.Parents["HTTPRoute default/r"] {
+	for _, p := range b.status.Parents[object.Ref{Kind: object.KindHTTPRoute, Namespace: "default", Name: "r"}] {
 		got = append(got, fmt.Sprintf("%s %t %t %s", p.Ref.Name, p.Foreign, p.Refused == nil, p.Reason))
 	}
 	want := "gone false false NoMatchingParent; foreign true true Accepted; web false true Accepted; web false false NoMatchingParent"

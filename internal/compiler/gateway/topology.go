@@ -112,7 +112,7 @@ func newBuilder(in Input, rep *report.Report) *builder {
 		namespaces: map[string]labels.Set{},
 		grants:     grant.New(in.objects),
 		rep:        rep,
-		status:     &AttachmentStatus{Parents: map[string][]ParentStatus{}},
+		status:     &AttachmentStatus{Parents: map[object.Ref][]ParentStatus{}},
 
 		sets: in.objects.SetsByGateway(), waiting: waitingSets{order: in.order}, foreignSets: map[string]bool{},
 		equal: map[equalMatch]bool{}, keys: map[equalMatch]string{},

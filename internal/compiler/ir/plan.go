@@ -134,6 +134,8 @@ func (p *Plan) ReportOwner(owner string, rep *report.Report) {
 // whole is the input as what a problem is about.
 type whole struct{}
 
+func (whole) Ref() object.Ref { return object.Ref{} }
+
 func (whole) String() string { return "" }
 
 func (whole) Locate(string) (file string, line int) { return "", 0 }

@@ -10,12 +10,14 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // document stands for the policy's own.
 type document string
 
+func (d document) Ref() object.Ref             { return object.Ref{Name: string(d)} }
 func (d document) String() string              { return string(d) }
 func (d document) Locate(string) (string, int) { return "in.yaml", 1 }
 

@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -21,8 +22,9 @@ type Document struct {
 	JSON []byte
 
 	chunk  *chunk
-	prefix string // where the object stands in its chunk: "items[3]" in a list, else empty
-	name   string // what String gives once the fields are released
+	prefix string     // where the object stands in its chunk: "items[3]" in a list, else empty
+	name   string     // what String gives once the fields are released
+	ref    object.Ref // likewise
 	rename func(path string) string
 }
 
@@ -46,7 +48,7 @@ func (d *Document) KeepJSON() error {
 }
 
 // Release gives up the fields, once they have become something else; the document's name and lines stay known.
-func (d *Document) Release() { d.name, d.Fields = d.String(), nil }
+func (d *Document) Release() { d.name, d.ref, d.Fields = d.String(), d.Ref(), nil }
 
 // StringAt gives a field of type string below the given keys; empty if it is absent or of another type.
 func (d *Document) StringAt(keys ...string) string {
@@ -57,6 +59,14 @@ func (d *Document) StringAt(keys ...string) string {
 	}
 	s, _ := v.(string)
 	return s
+}
+
+// Ref is the object, with what of it is there.
+func (d *Document) Ref() object.Ref {
+	if d.Fields == nil {
+		return d.ref
+	}
+	return object.Ref{Kind: d.StringAt("kind"), Namespace: d.StringAt("metadata", "namespace"), Name: d.StringAt("metadata", "name")}
 }
 
 // String names the object as "HTTPRoute default/cart", with what of it is there.

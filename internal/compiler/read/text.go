@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
@@ -136,5 +137,6 @@ type filePosition struct {
 	line int
 }
 
+func (p filePosition) Ref() object.Ref             { return object.Ref{} }
 func (p filePosition) String() string              { return "" }
 func (p filePosition) Locate(string) (string, int) { return p.file, p.line }

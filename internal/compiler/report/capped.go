@@ -14,7 +14,7 @@ type run struct {
 }
 
 // hasRoom counts an error, and tells whether it is to be reported one by one.
-func (r *Report) hasRoom(about Subject) bool {
+func (r *Report) hasRoom(about Subject, unsupported bool) bool {
 	r.noted++
 	if name := about.String(); name != r.run.about {
 		r.run = run{about: name}
@@ -26,10 +26,11 @@ func (r *Report) hasRoom(about Subject) bool {
 	case more == 1:
 		r.run.rest = len(r.errors)
 		rest := newEntry(about, "", "and 1 more error")
-		rest.problem.LeftOut = true
+		rest.leftOut, rest.unsupported = true, unsupported
 		r.errors = append(r.errors, rest)
 	default:
-		r.errors[r.run.rest].problem.Message = fmt.Sprintf("and %d more errors", more)
+		r.errors[r.run.rest].unsupported = r.errors[r.run.rest].unsupported && unsupported
+		r.errors[r.run.rest].message = fmt.Sprintf("and %d more errors", more)
 	}
 	return false
 }

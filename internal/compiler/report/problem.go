@@ -8,10 +8,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// Problem is one thing that is wrong, where it is, and in which object.
+// Problem is one thing that is wrong, where it is, and in which object. What is done about it follows from Ref, Place and Reason;
+// the rest is for people.
 type Problem struct {
+	// Ref is the object; nothing where a file as a whole is meant.
+	Ref object.Ref
+	// Place is where in the object it is.
+	Place Place
 	// Object names the object as "HTTPRoute default/cart"; empty where a file as a whole is meant.
 	Object string
 	// Path leads to the field, such as spec.rules[0].backendRefs[1].port; empty for the object as a whole.
@@ -29,6 +36,8 @@ type Problem struct {
 	Advice bool
 	// LeftOut says that the object, or the part of it that Path leads to, is left out of what is compiled.
 	LeftOut bool
+	// Unsupported says that it is left out though an API server would admit it.
+	Unsupported bool
 }
 
 // String gives the problem on one line: `cart.yaml:12: HTTPRoute default/cart: spec.rules[0].name: Required value`.

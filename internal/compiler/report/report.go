@@ -6,10 +6,15 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
 // Subject is what problems are about: an object of the input, or a file.
 type Subject interface {
+	// Ref is the object; nothing for a file.
+	Ref() object.Ref
 	// String names the object as "HTTPRoute default/cart"; empty for a file.
 	String() string
 	// Locate gives the file and line of a field, or of the nearest one that encloses it; line 0 is unknown.
@@ -25,18 +30,27 @@ type Report struct {
 	run              run
 }
 
-// Entry is a problem whose place is not looked up yet.
+// Entry is a problem whose place in a file is not looked up yet.
 type Entry struct {
-	problem Problem // without its place
-	about   Subject
-	path    string
+	about           Subject
+	object          string // the name that it had, as it is shown
+	path            string // in the document's words
+	place           Place
+	message, reason string
+	advice, leftOut bool
+	unsupported     bool // though an API server would admit it
 }
 
 // Error notes field errors: the document would not be admitted, and is left out.
 func (r *Report) Error(about Subject, errs ...*field.Error) {
 	for _, e := range errs {
-		r.ErrorAt(about, e.Field, e.ErrorBody())
+		r.add(about, Problem{Path: e.Field, Message: e.ErrorBody(), Unsupported: support.IsLacking(e)})
 	}
+}
+
+// UnsupportedAt is ErrorAt for what an API server would admit.
+func (r *Report) UnsupportedAt(about Subject, path, message string) {
+	r.add(about, Problem{Path: path, Message: message, Unsupported: true})
 }
 
 // ErrorAt notes an error at a path, which may be empty, in words of its own: what it is about is left out.
@@ -44,11 +58,16 @@ func (r *Report) ErrorAt(about Subject, path, message string) { r.ErrorForAt(abo
 
 // ErrorForAt is ErrorAt for what the object's status says too, under the reason of a condition.
 func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
-	if !r.hasRoom(about) {
+	r.add(about, Problem{Path: path, Message: message, Reason: reason})
+}
+
+// add notes an error.
+func (r *Report) add(about Subject, p Problem) {
+	if !r.hasRoom(about, p.Unsupported) {
 		return
 	}
-	e := newEntry(about, path, message)
-	e.problem.LeftOut, e.problem.Reason = true, reason
+	e := newEntry(about, p.Path, p.Message)
+	e.leftOut, e.reason, e.unsupported = true, p.Reason, p.Unsupported
 	r.errors = append(r.errors, e)
 }
 
@@ -85,7 +104,7 @@ func (r *Report) WarnFor(about Subject, reason string, e *field.Error) {
 // WarnForAt is WarnFor in words of its own.
 func (r *Report) WarnForAt(about Subject, reason, path, message string) {
 	e := newEntry(about, path, message)
-	e.problem.Reason = reason
+	e.reason = reason
 	r.warnings = append(r.warnings, e)
 }
 
@@ -97,14 +116,14 @@ func (r *Report) Advise(about Subject, path *field.Path, message string) {
 // AdviseAt is Advise with the path as text.
 func (r *Report) AdviseAt(about Subject, path, message string) {
 	e := newEntry(about, path, message)
-	e.problem.Advice = true
+	e.advice = true
 	r.warnings = append(r.warnings, e)
 }
 
 // AdviseFor is AdviseAt for what the object's status says too, under a reason.
 func (r *Report) AdviseFor(about Subject, reason, path, message string) {
 	r.AdviseAt(about, path, message)
-	r.warnings[len(r.warnings)-1].problem.Reason = reason
+	r.warnings[len(r.warnings)-1].reason = reason
 }
 
 // Add takes in what another report has collected.
@@ -136,7 +155,7 @@ func (r *Report) Silent() bool { return len(r.errors)+len(r.warnings) == 0 }
 func (r *Report) Errors(strict bool) Errors {
 	all := slices.Clone(r.errors)
 	for _, w := range r.warnings {
-		if strict && !w.problem.Advice {
+		if strict && !w.advice {
 			all = append(all, w)
 		}
 	}
@@ -166,22 +185,22 @@ func newEntry(about Subject, path, message string) Entry {
 		path = own.Path(path)
 	}
 	return Entry{
-		problem: Problem{
-			Object: makePrintable(about.String(), maxPlace), Path: ShownPath(path), Message: makePrintable(message, maxMessage),
-		},
-		about: about, path: path,
+		about: about, object: makePrintable(about.String(), maxPlace), path: path, place: PlaceOf(path),
+		message: makePrintable(message, maxMessage),
 	}
 }
 
-// Locate gives the problem with its place.
+// Locate gives the problem with its place in a file.
 func (e Entry) Locate() Problem {
 	file, line := e.about.Locate(e.path)
-	p := e.problem
-	p.File, p.Line = makePrintable(file, maxPlace), line
-	return p
+	return Problem{
+		Ref: e.about.Ref(), Place: e.place, Object: e.object, Path: ShownPath(e.path), Message: e.message,
+		File: makePrintable(file, maxPlace), Line: line, Reason: e.reason, Advice: e.advice, LeftOut: e.leftOut,
+		Unsupported: e.unsupported,
+	}
 }
 
-// locateAll gives problems with their places; nil for none.
+// locateAll gives problems with their places in files; nil for none.
 func locateAll(entries []Entry) []Problem {
 	if entries == nil {
 		return nil
@@ -225,7 +244,7 @@ type Said struct{ Object, Path, Message string }
 func (r *Report) VisitProblems(visit func(Said, Entry)) {
 	for _, entries := range [][]Entry{r.errors, r.warnings} {
 		for _, e := range entries {
-			visit(Said{e.problem.Object, e.problem.Path, e.problem.Message}, e)
+			visit(Said{e.object, ShownPath(e.path), e.message}, e)
 		}
 	}
 }

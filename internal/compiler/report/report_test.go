@@ -7,16 +7,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // subject is an object in a file, whose fields stand on the lines given.
 type subject struct {
-	name, file string
-	lines      map[string]int
+	ref   object.Ref
+	file  string
+	lines map[string]int
 }
 
-func (s subject) String() string                   { return s.name }
+func (s subject) Ref() object.Ref                  { return s.ref }
+func (s subject) String() string                   { return s.ref.String() }
 func (s subject) Locate(path string) (string, int) { return s.file, s.lines[path] }
 
 // renamed is a subject whose fields are called otherwise than where they are reported.
@@ -24,7 +27,11 @@ type renamed struct{ subject }
 
 func (renamed) Path(path string) string { return strings.Replace(path, "spec.rules", "spec.routes", 1) }
 
-var cart = subject{"HTTPRoute default/cart", "in.yaml", map[string]int{"": 1, "spec": 4, "spec.a": 5, "spec.b": 6, "spec.routes[0]": 9}}
+var cart = subject{routeOf("cart"), "in.yaml", map[string]int{"": 1, "spec": 4, "spec.a": 5, "spec.b": 6, "spec.routes[0]": 9}}
+
+func routeOf(name string) object.Ref {
+	return object.Ref{Kind: object.KindHTTPRoute, Namespace: "default", Name: name}
+}
 
 // TestProblemsOnALine leaves out what is not known.
 func TestProblemsOnALine(t *testing.T) {
@@ -47,7 +54,7 @@ func TestKindsOfProblems(t *testing.T) {
 	invalid := field.Invalid(path, 7, "must be 8")
 	const text = `Invalid value: 7: must be 8`
 	warning := func(reason string, advice bool, message string) report.Problem {
-		return report.Problem{Object: cart.name, Path: "spec.a", Message: message, File: "in.yaml", Line: 5, Reason: reason, Advice: advice}
+		return report.Problem{Ref: cart.ref, Object: cart.String(), Path: "spec.a", Message: message, File: "in.yaml", Line: 5, Reason: reason, Advice: advice}
 	}
 	leftOut := func(reason, message string) report.Problem {
 		p := warning(reason, false, message)
@@ -117,7 +124,7 @@ func TestVerdicts(t *testing.T) {
 // TestProblemsComeInOrder sorts by place, says nothing twice, and leaves the report as it is.
 func TestProblemsComeInOrder(t *testing.T) {
 	r := &report.Report{}
-	pay := subject{"HTTPRoute default/pay", "a.yaml", nil}
+	pay := subject{routeOf("pay"), "a.yaml", nil}
 	r.ErrorAt(cart, "spec.b", "second")
 	r.WarnAt(cart, "spec.b", "between")
 	r.ErrorAt(cart, "spec.a", "first")
@@ -172,7 +179,7 @@ func TestFieldsOfForeignKinds(t *testing.T) {
 // TestProblemsArePrintable cuts what is long, and quotes what a terminal would act on.
 func TestProblemsArePrintable(t *testing.T) {
 	long := strings.Repeat("x", 1000)
-	hostile := subject{"Service \x1b[2J" + long, "a\nb.yaml", nil}
+	hostile := subject{object.Ref{Kind: object.KindService, Name: "\x1b[2J" + long}, "a\nb.yaml", nil}
 	p := report.NewProblem(hostile, "spec."+long, "first\nsecond "+long)
 	if !strings.HasPrefix(p.Object, `Service \x1b[2Jxxx`) || !strings.HasPrefix(p.Message, `first\nsecond xxx`) || p.File != `a\nb.yaml` {
 		t.Errorf("got %+v", p)
@@ -189,5 +196,20 @@ func TestProblemsArePrintable(t *testing.T) {
 		if got := report.ShownPath(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
+	}
+}
+
+// TestDecisionsAreValues shows that what acts on a problem needs no text: whatever a document or a path looks like to people, the object
+// and the place are those that it was noted for.
+func TestDecisionsAreValues(t *testing.T) {
+	long := renamed{subject{object.Ref{Kind: object.KindHTTPRoute, Namespace: "a/b", Name: strings.Repeat("x", 400)}, "in.yaml", nil}}
+	r := &report.Report{}
+	r.WarnAt(long, "spec.rules[3].matches[0]."+strings.Repeat("y", 400), "hm")
+	p := r.Warnings()[0]
+	if p.Ref != long.ref || !p.Place.IsIn(report.Rules, 3) {
+		t.Errorf("got %v, %+v", p.Ref, p.Place)
+	}
+	if strings.HasSuffix(p.Object, "x") || strings.HasSuffix(p.Path, "y") {
+		t.Errorf("%s: %s is not shortened", p.Object, p.Path)
 	}
 }

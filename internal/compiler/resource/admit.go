@@ -101,10 +101,11 @@ type identity struct {
 }
 
 // mergeTexts brings together what became of documents. Of two with one name the second is refused, and all of a file that can't be
-// read: which objects it would have is open.
-func mergeTexts(all []*admittedText, texts []*read.Text, rep *report.Report) *Objects {
-	objects := &Objects{}
-	first := make(map[identity]*admitted, len(all))
+// read: which objects it would have is open. Some names are those of documents at places elsewhere. It gives the first document of each name, too.
+func mergeTexts(
+	all []*admittedText, texts []*read.Text, elsewhere placesByName, rep *report.Report,
+) (*Objects, documentsByName) {
+	objects, first := &Objects{}, make(documentsByName, len(all))
 	unreadable := findUnreadable(all, rep)
 	for i, t := range all {
 		rep.Add(&t.rep)
@@ -113,11 +114,16 @@ func mergeTexts(all []*admittedText, texts []*read.Text, rep *report.Report) *Ob
 			continue
 		}
 		for _, d := range t.documents {
-			if of := first[d.identity]; of != nil && d.name != "" {
-				rep.Error(d, newDuplicateError(d, of))
+			at, there := elsewhere.find(d.identity, first)
+			if there {
+				rep.Error(d, newDuplicateError(d, at))
+			}
+			if d.name != "" && first[d.identity] == nil {
+				first[d.identity] = d.Document
+			}
+			if there {
 				continue
 			}
-			first[d.identity] = d
 			objects.addAll(&d.objects)
 			rep.Add(&d.rep)
 			switch {
@@ -129,7 +135,7 @@ func mergeTexts(all []*admittedText, texts []*read.Text, rep *report.Report) *Ob
 		}
 	}
 	slices.SortFunc(objects.Refused, compareRefs)
-	return objects
+	return objects, first
 }
 
 // findUnreadable finds the files that can't be read.
@@ -162,10 +168,9 @@ func (i identity) ref() object.Ref {
 }
 
 // newDuplicateError is the error of a document with the name of another.
-func newDuplicateError(d, first *admitted) *field.Error {
-	file, line := first.Locate("")
+func newDuplicateError(d *admitted, first place) *field.Error {
 	e := field.Duplicate(field.NewPath("metadata", "name"), d.name)
-	e.Detail = fmt.Sprintf("the first object of this name is at %s:%d", file, line)
+	e.Detail = fmt.Sprintf("the first object of this name is at %s:%d", first.file, first.line)
 	return e
 }
 
@@ -287,10 +292,15 @@ func (a *admitter) identify(d *read.Document, k *Kind) (identity, bool) {
 		a.rep.Error(d, field.Required(field.NewPath("metadata"), "every object has a name"))
 		return identity{}, false
 	}
-	if ns, has := meta["namespace"]; !k.ClusterScoped && (!has || ns == nil || ns == "") {
+	i := identity{kind: gvkOf(d).GroupKind(), name: d.StringAt("metadata", "name")}
+	if k.ClusterScoped {
+		return i, true
+	}
+	if ns, has := meta["namespace"]; !has || ns == nil || ns == "" {
 		meta["namespace"] = cmp.Or(a.options.Namespace, metav1.NamespaceDefault)
 	}
-	return identity{gvkOf(d).GroupKind(), d.StringAt("metadata", "namespace"), d.StringAt("metadata", "name")}, true
+	i.namespace = d.StringAt("metadata", "namespace")
+	return i, true
 }
 
 // checkMetadata checks a built-in kind's metadata.

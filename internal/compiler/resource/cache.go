@@ -89,9 +89,17 @@ func (t *admittedText) Silent() bool {
 
 // Admit is [Admit] but for the texts that the last admission had, too: their documents are moved to where they stand now.
 func (c Cache) Admit(sources []read.Source, o Options, pause parallel.Pause, rep *report.Report) (*Objects, error) {
+	objects, _, err := c.admit(sources, o, nil, pause, rep)
+	return objects, err
+}
+
+// admit is Admit where some names are those of documents elsewhere. It gives the first document of each name, too.
+func (c Cache) admit(
+	sources []read.Source, o Options, elsewhere placesByName, pause parallel.Pause, rep *report.Report,
+) (*Objects, documentsByName, error) {
 	servers, err := loadAdmitters()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	texts := read.Split(sources, rep)
 	pause.Take()
@@ -104,10 +112,10 @@ func (c Cache) Admit(sources []read.Source, o Options, pause parallel.Pause, rep
 	pause.Take()
 	moveDocuments(all, texts)
 	read.ReportEmpty(texts, rep)
-	objects := mergeTexts(all, texts, rep)
+	objects, first := mergeTexts(all, texts, elsewhere, rep)
 	pause.Take()
 	objects.sortAll(c.orders)
-	return objects, nil
+	return objects, first, nil
 }
 
 // listInputs gives what is made from each text. Without a table nothing asks for keys.

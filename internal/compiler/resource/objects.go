@@ -58,10 +58,13 @@ func (o *Object[T]) Verifies() bool {
 	})
 }
 
-// Origin names the object as a place where session persistence is written.
-func (o *Object[T]) Origin() object.Origin {
-	return object.Origin{Ref: object.Ref{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, Created: o.Created}
+// Ref is the object, by what its kind is called here.
+func (o *Object[T]) Ref() object.Ref {
+	return object.Ref{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
+
+// Origin names the object as a place where session persistence is written.
+func (o *Object[T]) Origin() object.Origin { return object.Origin{Ref: o.Ref(), Created: o.Created} }
 
 // Key names the object within its kind: namespace/name.
 func (o *Object[T]) Key() string { return o.Namespace + "/" + o.Name }

@@ -19,6 +19,8 @@ type Store struct {
 	sources map[string]*storedSource
 	// talkative are the sources of which there is something to say, and passing those with documents that are passed over.
 	talkative, passing map[string]bool
+	// names are the sources that have a document of each name.
+	names sourcesByName
 	// gone and came are the objects that are in the sources no more, and now, since changes were taken.
 	gone, came *Objects
 }
@@ -29,6 +31,11 @@ type storedSource struct {
 	cache   Cache // of a source with several documents
 	objects *Objects
 	rep     report.Report
+	// names are those of its documents, and elsewhere says for some of them where the document of another source is that has it.
+	names     documentsByName
+	elsewhere placesByName
+	// alone is what there is to say of the source whatever other sources there are.
+	alone *report.Report
 }
 
 // NewStore makes an empty one.
@@ -36,7 +43,7 @@ func NewStore(o Options) *Store {
 	return &Store{
 		options: o, sources: map[string]*storedSource{},
 		talkative: map[string]bool{}, passing: map[string]bool{},
-		gone: &Objects{}, came: &Objects{},
+		names: newSourcesByName(), gone: &Objects{}, came: &Objects{},
 	}
 }
 
@@ -53,7 +60,7 @@ func (s *Store) Set(sources []read.Source) error {
 	}
 	results := parallel.Map(sources, func(some []read.Source, results []result) {
 		for i, source := range some {
-			results[i].now, results[i].err = s.admit(source)
+			results[i].now, results[i].err = s.admit(source, nil)
 		}
 	})
 	for _, r := range results {
@@ -67,16 +74,17 @@ func (s *Store) Set(sources []read.Source) error {
 	return nil
 }
 
-// admit admits a source, with what was kept of it.
-func (s *Store) admit(source read.Source) (now *storedSource, err error) {
-	now = &storedSource{source: source}
+// admit admits a source, with what was kept of it. The names of some documents are those of documents elsewhere.
+func (s *Store) admit(source read.Source, elsewhere placesByName) (now *storedSource, err error) {
+	now = &storedSource{source: source, elsewhere: elsewhere}
+	now.alone = &now.rep
 	if before := s.sources[source.Name]; before != nil {
 		now.cache = before.cache
 	}
 	if now.cache.texts == nil && bytes.Contains(source.Data, []byte("\n---")) {
 		now.cache = NewCache()
 	}
-	if now.objects, err = now.cache.Admit([]read.Source{source}, s.options, nil, &now.rep); err != nil {
+	if now.objects, now.names, err = now.cache.admit([]read.Source{source}, s.options, elsewhere, nil, &now.rep); err != nil {
 		return nil, err
 	}
 	memo.Sweep(now.cache.Steps(), true)
@@ -88,8 +96,10 @@ func (s *Store) replace(now *storedSource) {
 	name, before := now.source.Name, &Objects{}
 	if was := s.sources[name]; was != nil {
 		before = was.objects
+		s.names.remove(was)
 	}
 	s.sources[name] = now
+	s.names.add(now)
 	note(s.talkative, name, !now.rep.Silent())
 	note(s.passing, name, len(now.objects.PassedOver) > 0)
 	gone, came := compare(before, now.objects)
@@ -103,6 +113,7 @@ func (s *Store) Remove(name string) {
 	if before == nil {
 		return
 	}
+	s.names.remove(before)
 	delete(s.sources, name)
 	delete(s.talkative, name)
 	delete(s.passing, name)
@@ -146,6 +157,13 @@ func note(set map[string]bool, name string, is bool) {
 func (s *Store) ReportAll(rep *report.Report) {
 	for name := range s.talkative {
 		rep.Add(&s.sources[name].rep)
+	}
+}
+
+// ReportAlone is ReportAll without what is said because of other sources: that an object has its name there.
+func (s *Store) ReportAlone(rep *report.Report) {
+	for name := range s.talkative {
+		rep.Add(s.sources[name].alone)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // serviceText is a Service of a name.
@@ -77,5 +78,37 @@ func TestStoreForgetsWhatWasThereMeanwhile(t *testing.T) {
 	set(serviceText("w"))
 	if gone, came := s.TakeChanges(); len(gone.Services) != 0 || len(came.Services) != 1 || came.Services[0].Name != "w" {
 		t.Errorf("gone: %v, came: %v", gone.Services, came.Services)
+	}
+}
+
+// TestSettleNames has a Service in two sources, settles which of them has the name by their order, and holds that nothing is kept once both
+// are gone.
+func TestSettleNames(t *testing.T) {
+	s := NewStore(Options{})
+	if err := s.Set([]read.Source{{Name: "a", Data: []byte(serviceText("x"))}, {Name: "b", Data: []byte(serviceText("x"))}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range [][]string{{"a", "b"}, {"b", "a"}, {"b", "a"}, {"a", "b"}} {
+		visited := 0
+		visit := func(*report.Report) { visited++ }
+		if err := s.SettleNames(func() []string { return order }, visit, visit); err != nil {
+			t.Fatal(err)
+		}
+		all := s.Objects().Services
+		if len(all) != 1 || placeOf(all[0].Document).file != order[0] {
+			t.Errorf("order %v: Services %v", order, all)
+		}
+		if of := s.ReportOf(order[1]); len(of.Errors(false)) != 1 || !s.ReportOf(order[0]).Silent() {
+			t.Errorf("order %v: %v, %v", order, s.ReportOf(order[0]).Problems(), of.Problems())
+		}
+		alone := &report.Report{}
+		if s.ReportAlone(alone); !alone.Silent() {
+			t.Errorf("order %v: each source is good alone: %v", order, alone.Problems())
+		}
+	}
+	s.Remove("a")
+	s.Remove("b")
+	if n := s.names; len(n.only)+len(n.shared)+len(n.overruled) > 0 {
+		t.Errorf("kept: %v", n)
 	}
 }

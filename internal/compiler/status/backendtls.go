@@ -2,7 +2,6 @@ package status
 
 import (
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -23,10 +22,10 @@ func (b *builder) writeBackendTLS() {
 }
 
 func (b *builder) listBackendTLSEntries(p *resource.BackendTLSPolicy) (all []entry) {
-	problems := b.problemsOf(p)
+	problems := b.problems[p.Ref()]
 	for i, ref := range p.Value.Spec.TargetRefs {
 		target := backendtls.TargetOf(p, ref)
-		own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.targetRefs", i) })
+		own := filterByPlace(problems, func(p report.Place) bool { return p.IsIn(report.TargetRefs, i) })
 		gateways := b.reachability[object.TargetRef{Ref: target.Ref}]
 		for _, g := range gateways {
 			all = putEntry(all, object.TargetRef{Ref: g}, backendTLSConditions(own, problems)...)
@@ -45,7 +44,7 @@ var unverified = []gatewayv1.PolicyConditionReason{
 
 // backendTLSConditions says what became of a policy at a target, of whose problems own are.
 func backendTLSConditions(own, all []report.Problem) []metav1.Condition {
-	isOfTarget := func(p report.Problem) bool { return strings.HasPrefix(p.Path, "spec.targetRefs") }
+	isOfTarget := func(p report.Problem) bool { return p.Place.Section == report.TargetRefs }
 	refused := slices.Concat(own, filterByReason(all, gatewayv1.BackendTLSPolicyReasonNoValidCACertificate),
 		slices.DeleteFunc(filterByReason(all, gatewayv1.PolicyReasonInvalid), isOfTarget))
 	accepted := newCondition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, "")

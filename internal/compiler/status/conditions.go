@@ -89,6 +89,11 @@ func prefixPath(path, message string) string {
 	return path + ": " + message
 }
 
+// filterByPlace gives the problems in some places.
+func filterByPlace(problems []report.Problem, is func(report.Place) bool) []report.Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !is(p.Place) })
+}
+
 // filterByReason gives the problems with one of the reasons.
 func filterByReason[R ~string](problems []report.Problem, reasons ...R) []report.Problem {
 	var some []report.Problem

@@ -100,15 +100,6 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// TestWithin shows which paths lead into an item of a list.
-func TestWithin(t *testing.T) {
-	for path, want := range map[string]bool{"l[1]": true, "l[1].a": true, "l[10]": false, "l[10].a": false, "l": false, "l[1]x": false, "": false} {
-		if got := leadsInto(path, "l", 1); got != want {
-			t.Errorf("%q: %v", path, got)
-		}
-	}
-}
-
 // TestSameParent compares references with their defaults filled in.
 func TestSameParent(t *testing.T) {
 	ns, other, group, section := gatewayv1.Namespace("a"), gatewayv1.Namespace("b"), gatewayv1.Group(gatewayv1.GroupName), gatewayv1.SectionName("s")

@@ -80,6 +80,11 @@ func buildStatuses(t *testing.T, decide func(*decided), documents ...string) []s
 	return status.Build(status.Input{Objects: objects, Attachments: attachments, Decisions: d.Decisions, Problems: d.problems, Now: now})
 }
 
+// newProblem is what is said of an object under a reason.
+func newProblem(of object.Ref, reason, path string) report.Problem {
+	return report.Problem{Ref: of, Place: report.PlaceOf(path), Object: of.String(), Path: path, Message: "no", Reason: reason}
+}
+
 // attach attaches the routes of objects.
 func attach(objects *resource.Objects) *gateway.AttachmentStatus {
 	return gateway.Build(gateway.NewInput(objects, netip.MustParseAddr("0.0.0.0"))).Attachments
@@ -174,11 +179,11 @@ var policyCases = map[string]struct {
 	}, "Gateway web", accepted + "Programmed=True/Programmed: "},
 	"a problem of it": {func(d *decided) {
 		d.turnOn(writes(mine, onTheService, "1h"))
-		d.problems = []report.Problem{{Object: mine.String(), Path: "spec.failStatus", Message: "not carried"}}
+		d.problems = []report.Problem{{Ref: mine.Ref, Path: "spec.failStatus", Message: "not carried"}}
 	}, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: spec.failStatus: not carried"},
 	"advice is no problem": {func(d *decided) {
 		d.turnOn(writes(mine, onTheService, "1h"))
-		d.problems = []report.Problem{{Object: mine.String(), Message: "by the way", Advice: true}}
+		d.problems = []report.Problem{{Ref: mine.Ref, Message: "by the way", Advice: true}}
 	}, "Gateway web", accepted + "Programmed=True/Programmed: "},
 }
 
@@ -208,10 +213,8 @@ func TestConditionsOfAPolicy(t *testing.T) {
 //
 // requirements: S48, S50
 func TestConditionsOfARoute(t *testing.T) {
-	const route = "HTTPRoute shop/two"
-	problem := func(reason gatewayv1.RouteConditionReason, path string) report.Problem {
-		return report.Problem{Object: route, Path: path, Message: "no", Reason: string(reason)}
-	}
+	route := object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "two"}
+	problem := func(reason, path string) report.Problem { return newProblem(route, reason, path) }
 	const resolved = "ResolvedRefs=True/ResolvedRefs: "
 	for name, c := range map[string]struct {
 		problems []report.Problem
@@ -227,12 +230,12 @@ func TestConditionsOfARoute(t *testing.T) {
 		"the route as a whole":               {[]report.Problem{problem("UnsupportedValue", "spec")}, "Accepted=False/UnsupportedValue: spec: no\n" + resolved, 1},
 		"hostnames that it does not reach":   {[]report.Problem{problem("HostsWithheld", "spec.hostnames")}, accepted + resolved + "\nPartiallyInvalid=True/UnsupportedValue: spec.hostnames: no", 2},
 		"hostnames without a fallback":       {[]report.Problem{problem("FallbackWithheld", "spec.hostnames")}, "Accepted=True/Accepted: spec.hostnames: no\n" + resolved, 2},
-		"another object's problem":           {[]report.Problem{{Object: "HTTPRoute shop/other", Reason: "UnsupportedValue", Message: "no"}}, accepted + resolved, 2},
+		"another object's problem":           {[]report.Problem{newProblem(object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "other"}, "UnsupportedValue", "")}, accepted + resolved, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			two := "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: two, namespace: shop}\nspec: {parentRefs: [{name: web, sectionName: http}], rules: [{}, {}]}"
 			objects := buildStatuses(t, func(d *decided) { d.problems = c.problems }, two)
-			s := statusOf[gatewayv1.HTTPRouteStatus](t, objects, route)
+			s := statusOf[gatewayv1.HTTPRouteStatus](t, objects, route.String())
 			if len(s.Parents) != 1 || s.Parents[0].ControllerName != status.ControllerName {
 				t.Fatalf("the parents are %v", s.Parents)
 			}
@@ -259,9 +262,8 @@ func TestConditionsOfAGateway(t *testing.T) {
 	const plain, noKind = "{name: a, protocol: HTTP, port: 8000}", "{name: b, protocol: HTTP, port: 8001, allowedRoutes: {kinds: [{kind: TCPRoute}]}}"
 	const noCertificate = "{name: c, protocol: HTTPS, port: 8443, tls: {certificateRefs: [{name: gone}]}}"
 	const taken = "{name: d, protocol: HTTP, port: 80}" // the Gateway web has it
-	problem := func(reason gatewayv1.ListenerConditionReason, path string) report.Problem {
-		return report.Problem{Object: "Gateway shop/younger", Path: path, Message: "no", Reason: string(reason)}
-	}
+	younger := object.Ref{Kind: object.KindGateway, Namespace: "shop", Name: "younger"}
+	problem := func(reason, path string) report.Problem { return newProblem(younger, reason, path) }
 	const ok = "Accepted=True/Accepted: \nProgrammed=True/Programmed: \nResolvedRefs=True/ResolvedRefs: "
 	const fine = ok + "\nConflicted=False/NoConflicts: "
 	for name, c := range map[string]struct {
@@ -296,7 +298,7 @@ func TestConditionsOfAGateway(t *testing.T) {
 		},
 		"an address that can't be bound": {
 			plain, "",
-			[]report.Problem{problem(gatewayv1.ListenerConditionReason(gatewayv1.GatewayReasonAddressNotUsable), "spec.addresses[0].value")},
+			[]report.Problem{problem(string(gatewayv1.GatewayReasonAddressNotUsable), "spec.addresses[0].value")},
 			"Accepted=True/Accepted: \nProgrammed=False/AddressNotUsable: spec.addresses[0].value: no\nResolvedRefs=True/ResolvedRefs: ", fine,
 		},
 	} {
@@ -346,18 +348,20 @@ status:
 // TestStatusOfForeignKinds holds that of an HTTPProxy, in Contour's words, and of an XBackend by Gateway.
 func TestStatusOfForeignKinds(t *testing.T) {
 	const proxy = "apiVersion: projectcontour.io/v1\nkind: HTTPProxy\nmetadata: {name: p, namespace: shop}\nspec: {virtualhost: {fqdn: a.org}, routes: [{services: [{name: a, port: 80}]}]}"
+	problem := func(reason, path string) report.Problem {
+		return newProblem(object.Ref{Kind: contourapi.KindHTTPProxy, Namespace: "shop", Name: "p"}, reason, path)
+	}
 	for name, c := range map[string]struct {
 		problem report.Problem
 		want    string
 	}{
 		"nothing":                  {report.Problem{}, "valid Valid: Valid HTTPProxy"},
-		"a host that another has":  {report.Problem{Path: "spec.virtualhost.fqdn", Message: "no", Reason: "Conflicted"}, "invalid ErrorPresent: At least one error present, see Errors for details; error VirtualHostError/Conflicted/spec.virtualhost.fqdn: no"},
-		"a service that is gone":   {report.Problem{Path: "spec.routes[0].services[0]", Message: "no", Reason: "BackendNotFound"}, "invalid ErrorPresent: At least one error present, see Errors for details; error ServiceError/ServiceUnresolvedReference/spec.routes[0].services[0]: no"},
-		"an entry that is ignored": {report.Problem{Path: "spec.routes[0].loadBalancerPolicy.strategy", Message: "no", Reason: "PartiallyProgrammed"}, "valid Valid: Valid HTTPProxy; warning SpecError/IgnoredField/spec.routes[0].loadBalancerPolicy.strategy: no"},
-		"something else":           {report.Problem{Path: "spec.routes[0]", Message: "no"}, "valid Valid: Valid HTTPProxy; warning RouteError/NotHonoured/spec.routes[0]: no"},
+		"a host that another has":  {problem("Conflicted", "spec.virtualhost.fqdn"), "invalid ErrorPresent: At least one error present, see Errors for details; error VirtualHostError/Conflicted/spec.virtualhost.fqdn: no"},
+		"a service that is gone":   {problem("BackendNotFound", "spec.routes[0].services[0]"), "invalid ErrorPresent: At least one error present, see Errors for details; error ServiceError/ServiceUnresolvedReference/spec.routes[0].services[0]: no"},
+		"an entry that is ignored": {problem("PartiallyProgrammed", "spec.routes[0].loadBalancerPolicy.strategy"), "valid Valid: Valid HTTPProxy; warning SpecError/IgnoredField/spec.routes[0].loadBalancerPolicy.strategy: no"},
+		"something else":           {problem("", "spec.routes[0]"), "valid Valid: Valid HTTPProxy; warning RouteError/NotHonoured/spec.routes[0]: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.problem.Object = "HTTPProxy shop/p"
 			decide := func(d *decided) { d.problems = []report.Problem{c.problem} }
 			if c.problem.Message == "" {
 				decide = nil
@@ -394,7 +398,7 @@ func TestStatusOfXBackends(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			decide := func(d *decided) {
 				if c.problem != "" {
-					d.problems = []report.Problem{{Object: "XBackend shop/x", Path: "spec", Message: "no", Reason: c.problem}}
+					d.problems = []report.Problem{newProblem(object.Ref{Kind: object.KindXBackend, Namespace: "shop", Name: "x"}, c.problem, "spec")}
 				}
 			}
 			var got string

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,13 +21,13 @@ func (b *builder) writeClasses() {
 		s := parseStatus[gatewayv1.GatewayClassStatus](c.Status)
 		accepted := newCondition(gatewayv1.GatewayClassConditionStatusAccepted, true, gatewayv1.GatewayClassReasonAccepted,
 			"limpet compiles Gateways of this class")
-		if faults := filterByReason(b.problemsOf(c), gatewayv1.GatewayClassReasonInvalidParameters); len(faults) > 0 {
+		if faults := filterByReason(b.problems[c.Ref()], gatewayv1.GatewayClassReasonInvalidParameters); len(faults) > 0 {
 			accepted = newCondition(gatewayv1.GatewayClassConditionStatusAccepted, false,
 				gatewayv1.GatewayClassReasonInvalidParameters, joinProblems(faults))
 		}
 		s.SupportedFeatures = listFeatures()
 		s.Conditions = b.newWriter(c.Value.ObjectMeta).merge(s.Conditions, ownedByAffected,
-			append([]metav1.Condition{accepted}, b.affectedTarget(object.TargetRef{Ref: c.Origin().Ref})...)...)
+			append([]metav1.Condition{accepted}, b.affectedTarget(object.TargetRef{Ref: c.Ref()})...)...)
 		b.addObject(c.Value.TypeMeta, c.Value.ObjectMeta, s)
 	}
 }
@@ -37,7 +36,7 @@ func (b *builder) writeClasses() {
 func (b *builder) writeGateway(g *gateway.Status) {
 	o, was := g.Gateway.Value, parseStatus[gatewayv1.GatewayStatus](g.Gateway.Status)
 	w := b.newWriter(o.ObjectMeta)
-	problems := b.problemsOf(g.Gateway)
+	problems := b.problems[g.Gateway.Ref()]
 	s := gatewayv1.GatewayStatus{}
 	if attached := b.countSets(g); len(g.Sets) > 0 || was.AttachedListenerSets != nil {
 		s.AttachedListenerSets = &attached
@@ -50,12 +49,12 @@ func (b *builder) writeGateway(g *gateway.Status) {
 	for _, l := range g.Listeners() {
 		state := newListenerState(l, problems, problems)
 		states = append(states, state)
-		affected := b.affectedTarget(object.TargetRef{Ref: g.Gateway.Origin().Ref, Section: string(l.Name)})
+		affected := b.affectedTarget(object.TargetRef{Ref: g.Gateway.Ref(), Section: string(l.Name)})
 		s.Listeners = append(s.Listeners, b.newListenerStatus(l, append(state.listConditions(), affected...), w, was.Listeners))
 	}
-	conditions := b.noteProxies(g, &s, gatewayConditions(g, states, problems))
+	conditions := b.noteUnacknowledged(g, was.Conditions, b.noteProxies(g, &s, gatewayConditions(g, states, problems)))
 	s.Conditions = w.merge(was.Conditions, ownedByGateway, append(conditions,
-		b.affectedGateway(g.Gateway.Origin().Ref, string(o.Spec.GatewayClassName))...)...)
+		b.affectedGateway(g.Gateway.Ref(), string(o.Spec.GatewayClassName))...)...)
 	b.addObject(o.TypeMeta, o.ObjectMeta, s)
 	for _, set := range g.Sets {
 		b.writeListenerSet(g, set)
@@ -83,7 +82,7 @@ func gatewayConditions(g *gateway.Status, states []listenerState, problems []rep
 		accepted = newCondition(gatewayv1.GatewayConditionAccepted, false, g.Refused, joinProblems(filterByReason(problems, g.Refused)))
 	}
 	resolved := newCondition(gatewayv1.GatewayConditionResolvedRefs, true, gatewayv1.GatewayReasonResolvedRefs, "")
-	own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !strings.HasPrefix(p.Path, "spec.tls.backend.") })
+	own := filterByPlace(problems, func(p report.Place) bool { return p.Section == report.GatewayBackend })
 	if len(own) > 0 {
 		resolved = newCondition(gatewayv1.GatewayConditionResolvedRefs, false, own[0].Reason, joinProblems(own))
 	} else if len(unresolved) > 0 {
@@ -141,11 +140,9 @@ type listenerState struct {
 // newListenerState sees how a listener does, by the problems of the object that it is written in and those of its Gateway.
 func newListenerState(l gateway.ListenerStatus, problems, ofGateway []report.Problem) listenerState {
 	empty, kindless := l.TLS && l.Certificates == 0, len(l.Kinds) == 0
-	own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.listeners", l.Index) })
-	if l.ValidatedBy != "" {
-		own = append(own, slices.DeleteFunc(slices.Clone(ofGateway), func(p report.Problem) bool {
-			return !strings.HasPrefix(p.Path, l.ValidatedBy+".")
-		})...)
+	own := filterByPlace(problems, func(p report.Place) bool { return p.IsIn(report.Listeners, l.Index) })
+	if by := l.ValidatedBy; by.Section != report.NoSection {
+		own = append(own, filterByPlace(ofGateway, func(p report.Place) bool { return p.IsIn(by.Section, by.Index) })...)
 	}
 	unresolved := filterByReason(
 		own,
@@ -176,12 +173,6 @@ func newListenerState(l gateway.ListenerStatus, problems, ofGateway []report.Pro
 	}
 }
 
-// leadsInto reports whether a path is that of a list's item or leads into it.
-func leadsInto(path, list string, index int) bool {
-	rest, found := strings.CutPrefix(path, fmt.Sprintf("%s[%d]", list, index))
-	return found && (rest == "" || rest[0] == '.')
-}
-
 func (b *builder) newListenerStatus(
 	l gateway.ListenerStatus,
 	conditions []metav1.Condition,
@@ -193,7 +184,7 @@ func (b *builder) newListenerStatus(
 		s.SupportedKinds = []gatewayv1.RouteGroupKind{} // none at all, as opposed to not known
 	}
 	for _, route := range l.Routes {
-		if !b.findRefusedRules(route).whole {
+		if !b.refusedRules[route].whole {
 			s.AttachedRoutes++
 		}
 	}

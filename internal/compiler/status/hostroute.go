@@ -16,9 +16,9 @@ func (b *builder) writeHostRoutes() {
 	for _, r := range b.Objects.HostRoutes {
 		kind, meta := metav1.TypeMeta{APIVersion: r.Value.APIVersion, Kind: r.Kind}, r.Value.ObjectMeta
 		s := parseStatus[contourapi.Status](r.Status)
-		b.setValid(&s, r.Kind, meta, b.problemsOf(r))
+		b.setValid(&s, r.Kind, meta, b.problems[r.Ref()])
 		s.Replace(ownedByAffected, func(was []metav1.Condition) []metav1.Condition {
-			return b.newWriter(meta).merge(was, ownedByAffected, b.findAffecting(r.Origin().Ref, anyGateway).listConditions()...)
+			return b.newWriter(meta).merge(was, ownedByAffected, b.findAffecting(r.Ref(), anyGateway).listConditions()...)
 		})
 		b.addObject(kind, meta, s)
 	}
@@ -28,7 +28,7 @@ func (b *builder) writeHostRoutes() {
 func (b *builder) writeAuthServices() {
 	for _, o := range b.Objects.AuthServices {
 		s := parseStatus[contourapi.Status](o.Status)
-		b.setValid(&s, o.Kind, o.Value.ObjectMeta, b.problemsOf(o))
+		b.setValid(&s, o.Kind, o.Value.ObjectMeta, b.problems[o.Ref()])
 		b.addObject(o.Value.TypeMeta, o.Value.ObjectMeta, s)
 	}
 }
@@ -38,7 +38,7 @@ func (b *builder) setValid(s *contourapi.Status, kind string, meta metav1.Object
 	findings := make([]contourapi.Finding, len(problems))
 	for i, p := range problems {
 		findings[i] = contourapi.Finding{
-			Path: p.Path, Reason: p.Reason, Message: prefixPath(p.Path, p.Message), Error: p.Verdict() == report.Refused,
+			Place: p.Place, Reason: p.Reason, Message: prefixPath(p.Path, p.Message), Error: p.Verdict() == report.Refused,
 			Unresolved: slices.Contains(unresolvedRouteReasons, gatewayv1.RouteConditionReason(p.Reason)),
 		}
 	}

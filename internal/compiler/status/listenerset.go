@@ -24,7 +24,7 @@ func (l listenerState) isValid() bool { return l.accepted && (l.resolved || l.pr
 
 // setStates sees how a ListenerSet's listeners do.
 func (b *builder) setStates(g *gateway.Status, s *gateway.SetStatus) (states []listenerState) {
-	problems, ofGateway := b.problemsOf(s.Set), b.problemsOf(g.Gateway)
+	problems, ofGateway := b.problems[s.Set.Ref()], b.problems[g.Gateway.Ref()]
 	for _, l := range s.Listeners() {
 		state := newListenerState(l, problems, ofGateway)
 		state.ofSet = true
@@ -56,7 +56,7 @@ func (b *builder) setConditions(s *gateway.SetStatus, states []listenerState) []
 	programmed := newCondition(gatewayv1.ListenerSetConditionProgrammed, true, gatewayv1.ListenerSetReasonProgrammed, "")
 	switch {
 	case s.Refused != "":
-		why := joinProblems(filterByReason(b.problemsOf(s.Set), s.Refused))
+		why := joinProblems(filterByReason(b.problems[s.Set.Ref()], s.Refused))
 		accepted = newCondition(gatewayv1.ListenerSetConditionAccepted, false, s.Refused, why)
 		programmed = newCondition(gatewayv1.ListenerSetConditionProgrammed, false, s.Refused, "it is not accepted")
 	case !has(listenerState.isValid):

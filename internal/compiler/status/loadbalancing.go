@@ -2,7 +2,6 @@ package status
 
 import (
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -30,13 +29,13 @@ func (b *builder) writeLoadBalancers() {
 // listLoadBalancerEntries gives a policy's entries: for each Gateway that leads to a target, and for targets that are missing or
 // that no Gateway leads to (S59).
 func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
-	problems := b.problemsOf(p)
+	problems := b.problems[p.Ref()]
 	partial := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool {
-		return strings.HasPrefix(p.Path, "spec.targetRefs") || p.Verdict() == report.Refused
+		return p.Place.Section == report.TargetRefs || p.Verdict() == report.Refused
 	})
 	var all []entry
 	for i, target := range resource.LoadBalancerTargets(p) {
-		own := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool { return !leadsInto(p.Path, "spec.targetRefs", i) })
+		own := filterByPlace(problems, func(p report.Place) bool { return p.IsIn(report.TargetRefs, i) })
 		if missing := filterByReason(own, gatewayv1.PolicyReasonTargetNotFound, gatewayv1.PolicyReasonInvalid); len(missing) > 0 {
 			all = putEntry(
 				all,
@@ -52,7 +51,7 @@ func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
 		}
 		gateways := b.reachability[target]
 		for _, g := range gateways {
-			if b.Decisions.AncestorLimit.Reached(p.Origin().Ref, g) {
+			if b.Decisions.AncestorLimit.Reached(p.Ref(), g) {
 				continue
 			}
 			all = putEntry(
@@ -119,12 +118,12 @@ func findReachability(
 		}
 	}
 	for _, route := range routes {
-		for _, p := range facts.Parents[route.String()] {
+		for _, p := range facts.Parents[route.Ref()] {
 			if p.Refused != nil || p.Foreign {
 				continue
 			}
 			for _, target := range listTargets(route, grants) {
-				r.addGateway(target, parentObject(p))
+				r.addGateway(target, p.Gateway)
 			}
 		}
 	}
@@ -165,7 +164,7 @@ func (r reachability) addGateway(to object.TargetRef, parent object.Ref) {
 // Services that are accepted.
 func (b *builder) newLoadBalancerAffected(route *gateway.Route, on object.Ref) []metav1.Condition {
 	targets := listTargets(route, b.grants)
-	for _, t := range b.trafficAt[trafficKey{route.Origin().Ref, on}] {
+	for _, t := range b.trafficAt[trafficKey{route.Ref(), on}] {
 		targets = append(targets, t.Backend) // a port, by its name
 	}
 	var by []string
@@ -184,13 +183,13 @@ func (b *builder) newLoadBalancerAffected(route *gateway.Route, on object.Ref) [
 func (b *builder) indexLoadBalancers() map[object.TargetRef][]object.Ref {
 	at := map[object.TargetRef][]object.Ref{}
 	for _, p := range b.Objects.LoadBalancers {
-		problems := b.problemsOf(p)
+		problems := b.problems[p.Ref()]
 		for i, t := range resource.LoadBalancerTargets(p) {
 			refused := slices.ContainsFunc(problems, func(p report.Problem) bool {
-				return leadsInto(p.Path, "spec.targetRefs", i) && p.Verdict() == report.Refused
+				return p.Place.IsIn(report.TargetRefs, i) && p.Verdict() == report.Refused
 			})
 			if !refused {
-				at[t] = append(at[t], p.Origin().Ref)
+				at[t] = append(at[t], p.Ref())
 			}
 		}
 	}

@@ -52,7 +52,9 @@ type Input struct {
 	Now time.Time
 	// Proxies has, by their keys, the Gateways for which proxies are run.
 	Proxies map[string]Proxies
-	Pause   parallel.Pause
+	// Unacknowledged has, by their keys, the Gateways whose listeners no connected Envoy has acknowledged.
+	Unacknowledged map[string]Unacknowledged
+	Pause          parallel.Pause
 }
 
 // Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, routes with a Host,
@@ -63,13 +65,13 @@ func Build(in Input) []Object {
 		crowded:      crowdedPaths{},
 		Input:        in,
 		now:          metav1.NewTime(in.Now.UTC().Truncate(time.Second)),
-		problems:     map[string][]report.Problem{},
-		refusedRules: map[string]refusedRules{},
+		problems:     map[object.Ref][]report.Problem{},
+		refusedRules: map[object.Ref]refusedRules{},
 		index:        indexDecisions(in.Decisions),
 	}
 	for _, p := range in.Problems {
 		if !p.Advice || p.Reason != "" {
-			b.problems[p.Object] = append(b.problems[p.Object], p)
+			b.problems[p.Ref] = append(b.problems[p.Ref], p)
 		}
 	}
 	b.grants = grant.New(b.Objects)
@@ -99,21 +101,16 @@ func Build(in Input) []Object {
 type builder struct {
 	Input
 	now          metav1.Time
-	problems     map[string][]report.Problem // by their object's name as the report shows it
+	problems     map[object.Ref][]report.Problem
 	index        decisionIndex
 	reachability reachability
 	grants       grant.Grants
 	// loadBalancersAt are the LoadBalancerPolicies that hold on each target.
 	loadBalancersAt map[object.TargetRef][]object.Ref
-	refusedRules    map[string]refusedRules // of routes, likewise
+	refusedRules    map[object.Ref]refusedRules // of routes
 	trafficAt       map[trafficKey][]*lower.BackendTraffic
 	crowded         crowdedPaths
 	objects         []Object
-}
-
-// problemsOf gives the problems of an object.
-func (b *builder) problemsOf(subject report.Subject) []report.Problem {
-	return b.problems[report.ShownPath(subject.String())]
 }
 
 func (b *builder) addObject(kind metav1.TypeMeta, meta metav1.ObjectMeta, status any) {

@@ -41,7 +41,7 @@ func (b *builder) writePolicies() {
 		b.addObject(
 			p.Value.TypeMeta,
 			p.Value.ObjectMeta,
-			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p, p.Origin().Ref, p.Value.Spec.Strategy)),
+			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p.Ref(), p.Value.Spec.Strategy)),
 		)
 	}
 	for _, p := range b.Objects.TrafficPolicies {
@@ -49,15 +49,15 @@ func (b *builder) writePolicies() {
 		b.addObject(
 			p.Value.TypeMeta,
 			p.Value.ObjectMeta,
-			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p, p.Origin().Ref, nil)),
+			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p.Ref(), nil)),
 		)
 	}
 }
 
 // listPolicyEntries gives the entries of a policy with sessions, and with the strategy that it names.
-func (b *builder) listPolicyEntries(about report.Subject, ref object.Ref, strategy *v1alpha1.MergeStrategy) []entry {
+func (b *builder) listPolicyEntries(ref object.Ref, strategy *v1alpha1.MergeStrategy) []entry {
 	limits := slices.DeleteFunc(
-		slices.Clone(b.problemsOf(about)),
+		slices.Clone(b.problems[ref]),
 		func(p report.Problem) bool { return p.Verdict() == report.Refused },
 	)
 	var all []entry

@@ -35,7 +35,7 @@ func (b *builder) newRouteParents(route *gateway.Route, was []gatewayv1.RoutePar
 	if parents == nil {
 		parents = []gatewayv1.RouteParentStatus{}
 	}
-	for _, p := range b.Attachments.Parents[route.String()] {
+	for _, p := range b.Attachments.Parents[route.Ref()] {
 		if p.Foreign {
 			continue
 		}
@@ -78,15 +78,14 @@ func portOr(port *gatewayv1.PortNumber) gatewayv1.PortNumber {
 }
 
 func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) []metav1.Condition {
-	problems := b.problemsOf(route)
-	conditions := []metav1.Condition{b.newAccepted(route.String(), p), newResolvedRefs(problems)}
-	if parts := b.findRefusedRules(route.String()).explain(problems); conditions[0].Status == metav1.ConditionTrue && parts != "" {
+	problems := b.problems[route.Ref()]
+	conditions := []metav1.Condition{b.newAccepted(route.Ref(), p), newResolvedRefs(problems)}
+	if parts := b.refusedRules[route.Ref()].explain(problems); conditions[0].Status == metav1.ConditionTrue && parts != "" {
 		conditions = append(conditions,
 			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, parts))
 	}
-	on := parentObject(p)
-	conditions = append(conditions, b.newLoadBalancerAffected(route, on)...)
-	return append(conditions, b.affectedRoute(route.Origin().Ref, on)...)
+	conditions = append(conditions, b.newLoadBalancerAffected(route, p.Gateway)...)
+	return append(conditions, b.affectedRoute(route.Ref(), p.Gateway)...)
 }
 
 // explain says which rules of a route are dropped, which go without the session that they ask for, and which hostnames the route is
@@ -102,21 +101,15 @@ func (v refusedRules) explain(problems []report.Problem) string {
 	return strings.Join(parts, "; ")
 }
 
-// parentObject is the Gateway that a parentRef leads to.
-func parentObject(p gateway.ParentStatus) object.Ref {
-	namespace, name, _ := strings.Cut(p.Gateway, "/")
-	return object.Ref{Kind: object.KindGateway, Namespace: namespace, Name: name}
-}
-
-func (b *builder) newAccepted(route string, p gateway.ParentStatus) metav1.Condition {
-	v := b.findRefusedRules(route)
+func (b *builder) newAccepted(route object.Ref, p gateway.ParentStatus) metav1.Condition {
+	v := b.refusedRules[route]
 	switch {
 	case p.Refused != nil:
 		return newCondition(gatewayv1.RouteConditionAccepted, false, p.Reason, prefixPath(p.Refused.Field, p.Refused.ErrorBody()))
 	case v.whole:
 		return newCondition(gatewayv1.RouteConditionAccepted, false, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems))
 	default:
-		told := filterByReason(b.problems[report.ShownPath(route)],
+		told := filterByReason(b.problems[route],
 			report.ReasonNameQualified, report.ReasonEqualMatch, report.ReasonFallbackWithheld)
 		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, joinProblems(told))
 	}
@@ -145,33 +138,22 @@ type refusedRules struct {
 	whole bool
 }
 
-func (b *builder) findRefusedRules(route string) refusedRules {
-	return b.refusedRules[report.ShownPath(route)]
-}
-
 // countRefusedRules counts each route's refused rules. A problem that is about no rule refuses the route (S48).
 func (b *builder) countRefusedRules() {
 	for _, r := range b.Objects.Routes {
-		v := refusedRules{problems: filterByReason(b.problemsOf(r), gatewayv1.RouteReasonUnsupportedValue)}
-		rules := map[string]bool{}
+		v := refusedRules{problems: filterByReason(b.problems[r.Ref()], gatewayv1.RouteReasonUnsupportedValue)}
+		rules := map[int]bool{}
 		for _, p := range v.problems {
-			rule, found := ruleIndex(p.Path)
-			v.whole = v.whole || !found
-			rules[rule] = true
+			v.whole = v.whole || p.Place.Section != report.Rules
+			rules[p.Place.Index] = true
 		}
-		for _, d := range b.index.paths[object.TargetRef{Ref: r.Origin().Ref}] {
+		for _, d := range b.index.paths[object.TargetRef{Ref: r.Ref()}] {
 			v.whole = v.whole || d.Rejected
 		}
 		v.whole = v.whole || len(v.problems) > 0 && len(rules) == len(r.Value.Spec.Rules)
-		v.rules = slices.Sorted(maps.Keys(rules))
-		b.refusedRules[report.ShownPath(r.String())] = v
+		for _, index := range slices.Sorted(maps.Keys(rules)) {
+			v.rules = append(v.rules, strconv.Itoa(index))
+		}
+		b.refusedRules[r.Ref()] = v
 	}
-}
-
-// ruleIndex gives the index of the rule that a path leads to.
-func ruleIndex(path string) (string, bool) {
-	rest, found := strings.CutPrefix(path, "spec.rules[")
-	index, _, closed := strings.Cut(rest, "]")
-	_, err := strconv.Atoi(index)
-	return index, found && closed && err == nil
 }

@@ -10,6 +10,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -32,17 +33,17 @@ type Row struct {
 // something to say of them.
 func Rows(objects []report.Subject, warnings []report.Problem) []Row {
 	rows := ProblemRows(warnings)
-	blamed := map[string]bool{}
+	blamed := map[object.Ref]bool{}
 	for _, p := range warnings {
-		blamed[p.Object] = blamed[p.Object] || !p.Advice
+		blamed[p.Ref] = blamed[p.Ref] || !p.Advice
 	}
 	for _, o := range objects {
-		if name := report.ShownPath(o.String()); !blamed[name] {
+		if !blamed[o.Ref()] {
 			file, line := o.Locate("")
 			rows = append(
 				rows,
 				Row{
-					Object:  name,
+					Object:  report.ShownPath(o.String()),
 					Verdict: report.Accepted,
 					Reason:  string(gatewayv1.RouteReasonAccepted),
 					File:    report.ShownPath(file),
@@ -90,9 +91,9 @@ func compareRows(a, b Row) int {
 // IdleAdvice gives advice about policies of which nothing holds at one of their ancestors: stronger ones leave nothing, or
 // no request comes there (S61). It is in their status alone, for no request loses what the precedence gives it.
 func IdleAdvice(objects []Object, subjects []report.Subject, controller gatewayv1.GatewayController) []report.Problem {
-	byName := map[string]report.Subject{}
+	bySubject := map[object.Ref]report.Subject{}
 	for _, s := range subjects {
-		byName[s.String()] = s
+		bySubject[s.Ref()] = s
 	}
 	var idle []report.Problem
 	for _, o := range objects {
@@ -100,7 +101,7 @@ func IdleAdvice(objects []Object, subjects []report.Subject, controller gatewayv
 		if !is {
 			continue
 		}
-		about := byName[fmt.Sprintf("%s %s/%s", o.Kind, o.Metadata.Namespace, o.Metadata.Name)]
+		about := bySubject[object.Ref{Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}]
 		for _, a := range s.Ancestors {
 			if c := meta.FindStatusCondition(
 				a.Conditions,

@@ -10,17 +10,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // subject is an object on a line of in.yaml.
 type subject struct {
-	name string
+	ref  object.Ref
 	line int
 }
 
-func (s subject) String() string              { return s.name }
+func (s subject) Ref() object.Ref             { return s.ref }
+func (s subject) String() string              { return s.ref.String() }
 func (s subject) Locate(string) (string, int) { return "in.yaml", s.line }
 
 // formatRows gives each row as LINE OBJECT VERDICT/REASON PATH MESSAGE.
@@ -34,23 +36,25 @@ func formatRows(rows []status.Row) string {
 
 // TestRows holds the verdict on each object: a line for each thing that there is to say, or that it is accepted.
 func TestRows(t *testing.T) {
-	cart, pay := subject{"HTTPRoute shop/cart", 7}, subject{"HTTPRoute shop/pay", 3}
-	about := func(name, reason string) report.Problem {
-		return report.Problem{Object: name, Path: "spec.a", Message: "no", Reason: reason, File: "in.yaml", Line: 8}
+	cart, pay := subject{cartRoute, 7}, subject{object.Ref{Kind: object.KindHTTPRoute, Namespace: "shop", Name: "pay"}, 3}
+	about := func(ref object.Ref, reason string) report.Problem {
+		p := newProblem(ref, reason, "spec.a")
+		p.File, p.Line = "in.yaml", 8
+		return p
 	}
-	advice := about("HTTPRoute shop/cart", "")
+	advice := about(cartRoute, "")
 	advice.Advice = true
 	for name, c := range map[string]struct {
 		warnings []report.Problem
 		want     string
 	}{
 		"nothing to say":             {nil, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:7 HTTPRoute shop/cart Accepted/Accepted"},
-		"a warning":                  {[]report.Problem{about("HTTPRoute shop/cart", "")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Warning/ spec.a no"},
-		"a warning with a reason":    {[]report.Problem{about("HTTPRoute shop/cart", "BackendNotFound")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Warning/BackendNotFound spec.a no"},
-		"a refusal":                  {[]report.Problem{about("HTTPRoute shop/cart", "NoMatchingParent")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Refused/NoMatchingParent spec.a no"},
-		"a policy in conflict":       {[]report.Problem{about("HTTPRoute shop/cart", "Conflicted")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Refused/Conflicted spec.a no"},
+		"a warning":                  {[]report.Problem{about(cartRoute, "")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Warning/ spec.a no"},
+		"a warning with a reason":    {[]report.Problem{about(cartRoute, "BackendNotFound")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Warning/BackendNotFound spec.a no"},
+		"a refusal":                  {[]report.Problem{about(cartRoute, "NoMatchingParent")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Refused/NoMatchingParent spec.a no"},
+		"a policy in conflict":       {[]report.Problem{about(cartRoute, "Conflicted")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Refused/Conflicted spec.a no"},
 		"advice, and it is accepted": {[]report.Problem{advice}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:7 HTTPRoute shop/cart Accepted/Accepted\nin.yaml:8 HTTPRoute shop/cart Advice/ spec.a no"},
-		"an object without a status": {[]report.Problem{about("Service shop/cart", "")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:7 HTTPRoute shop/cart Accepted/Accepted\nin.yaml:8 Service shop/cart Warning/ spec.a no"},
+		"an object without a status": {[]report.Problem{about(cartSvc.Ref, "")}, "in.yaml:3 HTTPRoute shop/pay Accepted/Accepted\nin.yaml:7 HTTPRoute shop/cart Accepted/Accepted\nin.yaml:8 Service shop/cart Warning/ spec.a no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := formatRows(status.Rows([]report.Subject{cart, pay}, c.warnings)); got != c.want {
@@ -81,21 +85,22 @@ func TestIdlePolicies(t *testing.T) {
 			Conditions: []metav1.Condition{{Type: condition, Status: holds, Reason: "Overridden", Message: "overridden by another"}},
 		}
 	}
-	object := func(name string, ancestors ...gatewayv1.PolicyAncestorStatus) status.Object {
+	policyOf := func(name string, ancestors ...gatewayv1.PolicyAncestorStatus) status.Object {
 		return status.Object{Kind: "SessionPersistencePolicy", Metadata: status.Metadata{Namespace: "shop", Name: name}, Status: gatewayv1.PolicyStatus{Ancestors: ancestors}}
 	}
 	ours, programmed := string(status.ControllerName), "Programmed"
 	objects := []status.Object{
-		object("idle", ancestor(ours, programmed, "False")), object("used", ancestor(ours, programmed, "True")),
-		object("refused", ancestor(ours, "Accepted", "False")), object("theirs", ancestor("example.com/other", programmed, "False")),
+		policyOf("idle", ancestor(ours, programmed, "False")), policyOf("used", ancestor(ours, programmed, "True")),
+		policyOf("refused", ancestor(ours, "Accepted", "False")), policyOf("theirs", ancestor("example.com/other", programmed, "False")),
 		{Kind: "Gateway", Status: gatewayv1.GatewayStatus{}},
 	}
 	var subjects []report.Subject
 	for i, name := range []string{"idle", "used", "refused", "theirs"} {
-		subjects = append(subjects, subject{"SessionPersistencePolicy shop/" + name, i + 1})
+		subjects = append(subjects, subject{object.Ref{Kind: object.KindSessionPolicy, Namespace: "shop", Name: name}, i + 1})
 	}
 	got := status.IdleAdvice(objects, subjects, status.ControllerName)
 	want := []report.Problem{{
+		Ref:    object.Ref{Kind: object.KindSessionPolicy, Namespace: "shop", Name: "idle"},
 		Object: "SessionPersistencePolicy shop/idle", Message: "for Gateway web: overridden by another", File: "in.yaml", Line: 1, Reason: "Overridden", Advice: true,
 	}}
 	if !slices.Equal(got, want) {

@@ -16,7 +16,7 @@ type ServiceStatus struct {
 func (b *builder) writeServices() {
 	for _, o := range b.Objects.Services {
 		s := parseStatus[ServiceStatus](o.Status)
-		affected := b.affectedBackend(o.Origin().Ref, anyGateway)
+		affected := b.affectedBackend(o.Ref(), anyGateway)
 		isAffected := func(c metav1.Condition) bool { return slices.Contains(ownedByAffected, c.Type) }
 		if len(affected) == 0 && !slices.ContainsFunc(s.Conditions, isAffected) {
 			continue

@@ -29,14 +29,14 @@ type BackendAncestor struct {
 func (b *builder) writeXBackends() {
 	for _, o := range b.Objects.Backends {
 		was := parseStatus[BackendStatus](o.Status)
-		ours := backendAccepted(b.problemsOf(o))
+		ours := backendAccepted(b.problems[o.Ref()])
 		s := BackendStatus{
 			Ancestors: slices.DeleteFunc(
 				slices.Clone(was.Ancestors),
 				func(a BackendAncestor) bool { return a.ControllerName == b.Objects.ControllerName() },
 			),
 		}
-		for _, g := range b.reachability[object.TargetRef{Ref: o.Origin().Ref}] {
+		for _, g := range b.reachability[object.TargetRef{Ref: o.Ref()}] {
 			if len(s.Ancestors) == maxBackendAncestors {
 				break
 			}
@@ -51,7 +51,7 @@ func (b *builder) writeXBackends() {
 			s.Ancestors = append(s.Ancestors, BackendAncestor{
 				AncestorRef: ref, ControllerName: b.Objects.ControllerName(),
 				Conditions: b.newWriter(o.Value.ObjectMeta).merge(there, ownedByAffected,
-					append([]metav1.Condition{ours}, b.affectedBackend(o.Origin().Ref, g)...)...),
+					append([]metav1.Condition{ours}, b.affectedBackend(o.Ref(), g)...)...),
 			})
 		}
 		b.addObject(o.Value.TypeMeta, o.Value.ObjectMeta, s)

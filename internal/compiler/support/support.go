@@ -1,7 +1,11 @@
 // Package support says what the compiler does with the fields of documents.
 package support
 
-import "maps"
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
 
 // Field says what the compiler does with a field that a document sets.
 type Field struct {
@@ -46,3 +50,12 @@ func Join(parts ...Fields) Fields {
 	}
 	return whole
 }
+
+// lacking is the Origin of errors about what limpet lacks.
+const lacking = "limpet.dev/lacking"
+
+// Lacking marks an error as one about what an API server would admit, and limpet does not support.
+func Lacking(e *field.Error) *field.Error { return e.WithOrigin(lacking) }
+
+// IsLacking tells whether an error is one.
+func IsLacking(e *field.Error) bool { return e.Origin == lacking }

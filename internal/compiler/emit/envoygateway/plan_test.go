@@ -18,8 +18,10 @@ import (
 )
 
 // subject stands for an object in the report.
-type subject struct{ object.Ref }
+type subject object.Ref
 
+func (s subject) Ref() object.Ref           { return object.Ref(s) }
+func (s subject) String() string            { return object.Ref(s).String() }
 func (subject) Locate(string) (string, int) { return "in.yaml", 0 }
 
 // newObject makes an object with a spec, which is YAML.
@@ -31,7 +33,7 @@ func newObject(t *testing.T, kind, name, spec string) ir.Object {
 		t.Fatal(err)
 	}
 	text := fmt.Sprintf(`{"kind": %q, "metadata": {"namespace": "shop", "name": %q}, "spec": %s}`, kind, name, value)
-	return ir.Object{Ref: ref, Subject: subject{ref}, JSON: []byte(text)}
+	return ir.Object{Ref: ref, Subject: subject(ref), JSON: []byte(text)}
 }
 
 // newGateway makes the Gateway shop/web with listeners NAME:PORT, those of port 443 for TLS.

@@ -206,7 +206,7 @@ func TestResourcesOfOneName(t *testing.T) {
 		g := l.Gateway
 		g.Namespace = []string{"shop", "shop-edge", "istio-system"}[i]
 		g.Origin = object.Origin{Ref: g.Ref, Created: time.Unix(int64(i+1), 0)}
-		g.Subject = subject{g.Ref}
+		g.Subject = subject(g.Ref)
 	}
 	var rules []*ir.AttachedRule
 	for i, l := range []*ir.GatewayListener{platform, younger, older} {

@@ -18,15 +18,17 @@ import (
 )
 
 // subject stands for an object in the report.
-type subject struct{ object.Ref }
+type subject object.Ref
 
+func (s subject) Ref() object.Ref           { return object.Ref(s) }
+func (s subject) String() string            { return object.Ref(s).String() }
 func (subject) Locate(string) (string, int) { return "in.yaml", 0 }
 
 // newObject makes an object of what is written of it besides its names.
 func newObject(kind, name, fields string) ir.Object {
 	ref := object.Ref{Kind: kind, Namespace: "shop", Name: name}
 	text := fmt.Sprintf(`{"kind": %q, "metadata": {"namespace": "shop", "name": %q}, %s}`, kind, name, fields)
-	return ir.Object{Ref: ref, Origin: object.Origin{Ref: ref}, Subject: subject{ref}, JSON: []byte(text)}
+	return ir.Object{Ref: ref, Origin: object.Origin{Ref: ref}, Subject: subject(ref), JSON: []byte(text)}
 }
 
 // newListener makes a Gateway with one listener.

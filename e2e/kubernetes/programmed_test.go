@@ -1,0 +1,87 @@
+package kubernetes
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
+)
+
+// TestProgrammed: a Gateway whose Envoys others run is Programmed when an Envoy has acknowledged its listeners, at whichever of two replicas,
+// and not before; it is not any more once none has for longer than the grace, and "limpet status" ends with 1.
+func TestProgrammed(t *testing.T) {
+	c, port := openShop(t, "10.244.11.1")
+	first := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default",
+		"--programmed-grace", "1s")
+	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
+	is := func(want string) func() bool {
+		return func() bool { return condition(c.get(t, gateway), "Programmed") == want }
+	}
+	words := func() (text string) {
+		conditions, _, _ := unstructured.NestedSlice(c.get(t, gateway).Object, "status", "conditions")
+		for _, one := range conditions {
+			if fields := one.(map[string]any); fields["type"] == "Programmed" {
+				text, _ = fields["message"].(string)
+			}
+		}
+		return text
+	}
+	eventually(t, "without an Envoy it is not programmed", is("False Pending"))
+	if text := words(); !strings.Contains(text, "no Envoy has connected") {
+		t.Errorf("the reason is %q", text)
+	}
+	if _, content := first.Status(t); content {
+		t.Error("limpet status ends with 0, and there is no Envoy")
+	}
+
+	second := first.Another(t)
+	follower := second
+	if second.Metric(t, "limpet_status_writes_total") > 0 {
+		follower = first
+	}
+	envoy := follower.Bootstrap(t).Start(t)
+	follower.AwaitSettled(t)
+	eventually(t, "an Envoy of the replica that writes no statuses has acknowledged them", is("True Programmed"))
+
+	envoy.Stop()
+	eventually(t, "once it is gone, the Gateway is not programmed", is("False Pending"))
+	if text := words(); !strings.Contains(text, "the last that had was seen at 2") {
+		t.Errorf("the reason is %q", text)
+	}
+	again := follower.Bootstrap(t).Start(t)
+	eventually(t, "another Envoy has come", is("True Programmed"))
+
+	// Another leader knows what the Envoy of the other replica has.
+	leader := first
+	if follower == first {
+		leader = second
+	}
+	leader.Kill(t)
+	edited := c.get(t, gateway)
+	listeners, _, _ := unstructured.NestedSlice(edited.Object, "spec", "listeners")
+	listeners[0].(map[string]any)["name"] = "renamed"
+	c.moveListeners(t, edited, listeners)
+	eventually(t, "the leader is killed, and the other one writes the status", is("True Programmed"))
+	if again.Stranger().Get(t, "/cart").Status != 200 {
+		t.Error("it is programmed, and does not serve")
+	}
+}
+
+// moveListeners gives a Gateway other listeners.
+func (c *cluster) moveListeners(t *testing.T, gateway *unstructured.Unstructured, listeners []any) {
+	t.Helper()
+	resource, err := c.resourceOf(gateway)
+	if err == nil {
+		err = unstructured.SetNestedSlice(gateway.Object, listeners, "spec", "listeners")
+	}
+	if err == nil {
+		_, err = resource.Update(t.Context(), gateway, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

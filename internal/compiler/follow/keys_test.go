@@ -1,0 +1,128 @@
+package follow
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// loadWorld gives documents of all kinds that are followed, each in a source of its own.
+func loadWorld(t *testing.T) (sources []read.Source) {
+	t.Helper()
+	for _, name := range []string{"effects.yaml", "follower.yaml", "effects-stream.yaml"} {
+		data, err := os.ReadFile(filepath.Join("../../../compiler/testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, text := range strings.Split(string(data), "\n---\n") {
+			if !strings.Contains(text, "kind: ExtensionService") && !strings.Contains(text, "tcpproxy:") {
+				sources = append(sources, read.Source{Name: name + "/" + strconv.Itoa(i), Data: []byte(text)})
+			}
+		}
+	}
+	return sources
+}
+
+// newWorld makes a state of all of them.
+func newWorld(t *testing.T, apart bool) *State {
+	t.Helper()
+	s := New(Settings{Steps: pipeline.Settings{Bind: netip.MustParseAddr("0.0.0.0"), Apart: apart}})
+	if err := s.Set(loadWorld(t)); err != nil {
+		t.Fatal(err)
+	}
+	files := func() []string { return slices.Sorted(s.Store().Names()) }
+	if followed, err := s.Update(Moment{Files: files}); err != nil || !followed {
+		t.Fatalf("followed: %t, %v", followed, err)
+	}
+	return s
+}
+
+// TestPartsAskForWhatTheySee holds that each object which a part is made from has a key that the part asked for: else the object could
+// change and the part would stay what it was. Certificates of listeners, and grants for them, are not asked for: the frame has them, and
+// groups see what changes of its listeners.
+func TestPartsAskForWhatTheySee(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		s, seen := newWorld(t, apart), map[string]int{}
+		for g := range s.groups.all {
+			all, asked := s.gather(g.routes)
+			visitSingly(all, func(kind string, one *resource.Objects) {
+				seen[kind]++
+				covered := false
+				s.visitKeys(one, func(k key) { covered = covered || slices.Contains(asked, k) })
+				if !covered {
+					t.Errorf("the group of %s has a %s that it did not ask for: %+v", g.routes[0], kind, one)
+				}
+			})
+		}
+		for _, kind := range []string{
+			"GatewayClass", "Gateway", "Service", "EndpointSlice", "Namespace", "SessionPersistencePolicy", "LoadBalancerPolicy",
+			"XBackendTrafficPolicy", "XBackend",
+		} {
+			if seen[kind] == 0 {
+				t.Errorf("apart: %t: no group has a %s, so that nothing is shown of it", apart, kind)
+			}
+		}
+	}
+}
+
+// visitSingly visits the objects of a part one by one, but for its routes, Secrets, ConfigMaps and grants.
+func visitSingly(all *resource.Objects, visit func(kind string, one *resource.Objects)) {
+	for i := range all.Classes {
+		visit("GatewayClass", &resource.Objects{Classes: all.Classes[i : i+1]})
+	}
+	for i := range all.Gateways {
+		visit("Gateway", &resource.Objects{Gateways: all.Gateways[i : i+1]})
+	}
+	for i := range all.ListenerSets {
+		visit("ListenerSet", &resource.Objects{ListenerSets: all.ListenerSets[i : i+1]})
+	}
+	for i := range all.Services {
+		visit("Service", &resource.Objects{Services: all.Services[i : i+1]})
+	}
+	for i := range all.Slices {
+		visit("EndpointSlice", &resource.Objects{Slices: all.Slices[i : i+1]})
+	}
+	for i := range all.Namespaces {
+		visit("Namespace", &resource.Objects{Namespaces: all.Namespaces[i : i+1]})
+	}
+	for i := range all.SessionPolicies {
+		visit("SessionPersistencePolicy", &resource.Objects{SessionPolicies: all.SessionPolicies[i : i+1]})
+	}
+	for i := range all.LoadBalancers {
+		visit("LoadBalancerPolicy", &resource.Objects{LoadBalancers: all.LoadBalancers[i : i+1]})
+	}
+	for i := range all.TrafficPolicies {
+		visit("XBackendTrafficPolicy", &resource.Objects{TrafficPolicies: all.TrafficPolicies[i : i+1]})
+	}
+	for i := range all.Backends {
+		visit("XBackend", &resource.Objects{Backends: all.Backends[i : i+1]})
+	}
+	for i := range all.Refused {
+		visit("refused object", &resource.Objects{Refused: all.Refused[i : i+1]})
+	}
+}
+
+// TestAskersAreForgotten holds that nothing is kept of what parts asked for once their routes are gone.
+func TestAskersAreForgotten(t *testing.T) {
+	s := newWorld(t, true)
+	if len(s.askers.Sets) == 0 {
+		t.Fatal("no part asked for anything")
+	}
+	for _, source := range s.Store().Sources() {
+		s.Remove(source.Name)
+	}
+	if _, err := s.Update(Moment{Files: func() []string { return nil }}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.askers.Sets); n != 0 {
+		t.Errorf("%d keys are kept", n)
+	}
+}

@@ -1,0 +1,80 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Place is where in an object a problem is, as far as something follows from it. The zero value is the object as a whole, and what
+// is outside all sections.
+type Place struct {
+	Section Section
+	// Index is that of the section's item; -1 for the list as a whole, and where the section is no list.
+	Index int
+	// InBackendRef says that it is in a reference to a backend, and InBalancing in what is said of balancing.
+	InBackendRef, InBalancing bool
+}
+
+// Section is a part of an object that something can follow for alone.
+type Section uint8
+
+// The sections. Those without an object's name are routes'.
+const (
+	NoSection Section = iota
+	Rules
+	ParentRefs
+	TargetRefs       // of a policy
+	Listeners        // of a Gateway or a ListenerSet
+	FrontendDefault  // how a Gateway's clients are verified, unless their port says otherwise
+	FrontendPerPort  // and on one port
+	GatewayBackend   // what a Gateway shows backends
+	VirtualHost      // of an HTTPProxy
+	ProxyConnections // of an HTTPProxy: where they lead
+)
+
+// sections are the sections by how paths to them begin. No beginning is that of another one.
+var sections = []struct {
+	path    string
+	section Section
+}{
+	{"spec.rules", Rules},
+	{"spec.routes", Rules},
+	{"spec.parentRefs", ParentRefs},
+	{"spec.targetRefs", TargetRefs},
+	{"spec.listeners", Listeners},
+	{"spec.tls.frontend.default", FrontendDefault},
+	{"spec.tls.frontend.perPort", FrontendPerPort},
+	{"spec.tls.backend", GatewayBackend},
+	{"spec.virtualhost", VirtualHost},
+	{"spec.tcpproxy", ProxyConnections},
+}
+
+// PlaceOf reads a field's path. Field errors of Kubernetes have theirs as text; this is where it becomes a place, and nothing else
+// reads it again.
+func PlaceOf(path string) Place {
+	p := Place{
+		InBackendRef: strings.Contains(path, ".backendRefs") || strings.Contains(path, ".services"),
+		InBalancing:  strings.Contains(path, ".loadBalancerPolicy"),
+	}
+	for _, s := range sections {
+		rest, begins := strings.CutPrefix(path, s.path)
+		if begins && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			p.Section, p.Index = s.section, readIndex(rest)
+			break
+		}
+	}
+	return p
+}
+
+// readIndex reads the index that the rest of a path begins with; -1 for none.
+func readIndex(rest string) int {
+	rest, is := strings.CutPrefix(rest, "[")
+	digits, _, closed := strings.Cut(rest, "]")
+	if index, err := strconv.Atoi(digits); is && closed && err == nil {
+		return index
+	}
+	return -1
+}
+
+// IsIn reports whether a place is in an item of a section.
+func (p Place) IsIn(s Section, index int) bool { return p.Section == s && p.Index == index }

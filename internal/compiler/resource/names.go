@@ -1,0 +1,132 @@
+package resource
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+)
+
+// documentsByName are the first documents of each name, and placesByName the places where they stand.
+type (
+	documentsByName map[identity]*read.Document
+	placesByName    map[identity]place
+)
+
+// place is that of a document.
+type place struct {
+	file string
+	line int
+}
+
+func placeOf(d *read.Document) (p place) {
+	p.file, p.line = d.Locate("")
+	return p
+}
+
+// find gives the place of the document that has a name, there or among those that came first.
+func (p placesByName) find(id identity, first documentsByName) (place, bool) {
+	if at, there := p[id]; there {
+		return at, true
+	}
+	if of := first[id]; of != nil {
+		return placeOf(of), true
+	}
+	return place{}, false
+}
+
+// sourcesByName has the sources with a document of each name: one of nearly all, and several of those that are shared.
+type sourcesByName struct {
+	only   map[identity]*storedSource
+	shared map[identity]map[*storedSource]bool
+	// overruled are the sources of which another has a name.
+	overruled map[*storedSource]bool
+}
+
+func newSourcesByName() sourcesByName {
+	return sourcesByName{map[identity]*storedSource{}, map[identity]map[*storedSource]bool{}, map[*storedSource]bool{}}
+}
+
+func (n sourcesByName) add(s *storedSource) {
+	if len(s.elsewhere) > 0 {
+		n.overruled[s] = true
+	}
+	for id := range s.names {
+		switch only := n.only[id]; {
+		case n.shared[id] != nil:
+			n.shared[id][s] = true
+		case only != nil:
+			n.shared[id] = map[*storedSource]bool{only: true, s: true}
+			delete(n.only, id)
+		default:
+			n.only[id] = s
+		}
+	}
+}
+
+func (n sourcesByName) remove(s *storedSource) {
+	delete(n.overruled, s)
+	for id := range s.names {
+		if n.shared[id] == nil {
+			delete(n.only, id)
+			continue
+		}
+		if delete(n.shared[id], s); len(n.shared[id]) == 1 {
+			for only := range n.shared[id] {
+				n.only[id] = only
+			}
+			delete(n.shared, id)
+		}
+	}
+}
+
+// SettleNames settles which document has a name that several sources have: that of the first source, in an order that is asked for only
+// where there is such a name. It visits what there was to say of sources that had, or have, a document of which another has the name,
+// and what there is to say of them now.
+func (s *Store) SettleNames(order func() []string, was, now func(*report.Report)) error {
+	if len(s.names.shared)+len(s.names.overruled) == 0 {
+		return nil
+	}
+	for source, elsewhere := range s.listOverruled(order()) {
+		if maps.Equal(elsewhere, source.elsewhere) {
+			continue
+		}
+		next, err := s.admit(source.source, elsewhere)
+		if err != nil {
+			return err
+		}
+		next.alone = source.alone
+		was(&source.rep)
+		s.replace(next)
+		now(&next.rep)
+	}
+	return nil
+}
+
+// listOverruled lists the sources of which others have a name, or had one, with the places of the documents that have these.
+func (s *Store) listOverruled(order []string) map[*storedSource]placesByName {
+	all, rank := map[*storedSource]placesByName{}, make(map[string]int, len(order))
+	for source := range s.names.overruled {
+		all[source] = placesByName{}
+	}
+	for i, name := range order {
+		rank[name] = i
+	}
+	for id, sources := range s.names.shared {
+		first := slices.MinFunc(slices.Collect(maps.Keys(sources)), func(a, b *storedSource) int {
+			return cmp.Compare(rank[a.source.Name], rank[b.source.Name])
+		})
+		for source := range sources {
+			if source == first {
+				continue
+			}
+			if all[source] == nil {
+				all[source] = placesByName{}
+			}
+			all[source][id] = placeOf(first.names[id])
+		}
+	}
+	return all
+}
