@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -32,6 +33,8 @@ const (
 	DefaultClassPolicyNamespace = "limpet-system"
 	// NoAdmin as EnvoyOptions.Admin leaves the admin interface out.
 	NoAdmin = "none"
+	// DefaultRouteBudget is what a gigabyte of memory has room for.
+	DefaultRouteBudget = gateway.DefaultBudget
 )
 
 // What becomes of a split with a session policy on only one of its Services.
@@ -101,6 +104,9 @@ type Options struct {
 	// without a control plane: a name, "*." and a name for all below it, or "*" for all that lead out of the machine and the
 	// cluster. Default: none.
 	ExternalNames []string
+	// RouteBudget is how many bytes of routes are laid out at most, of which each Gateway and each namespace of routes gets two fifths
+	// (S87). Only for targets without a control plane. Default: DefaultRouteBudget.
+	RouteBudget int
 	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
 	// are no objects of Kubernetes.
 	StrictKinds bool
@@ -121,6 +127,11 @@ type Options struct {
 
 	// writesNothing says that it does not matter where the module is.
 	writesNothing bool
+}
+
+// budget is how much is laid out.
+func (o *Options) budget() gateway.Budget {
+	return gateway.Budget{All: cmp.Or(o.RouteBudget, DefaultRouteBudget)}
 }
 
 // IsNamePattern reports whether a text can be one of Options.ExternalNames.
@@ -275,7 +286,7 @@ func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
 func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
 	s := pipeline.Settings{
 		ControlPlane: o.Target.findController(), PlatformBackends: o.Target.findEmitter().platformBackends, Bind: settings.bind,
-		Apart: o.areApart(), AssumeClass: o.AssumeClass, ExternalNames: o.ExternalNames, Zone: o.Zone,
+		Budget: o.budget(), Apart: o.areApart(), AssumeClass: o.AssumeClass, ExternalNames: o.ExternalNames, Zone: o.Zone,
 		Own: []netip.AddrPort{settings.admin}, Policy: o.policyOptions(settings), LocalClients: o.LocalClients,
 		WithoutPods: o.Target != TargetEnvoy,
 	}

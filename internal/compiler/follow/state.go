@@ -74,6 +74,7 @@ type State struct {
 	merged      *merged
 	said        said
 	room        *room
+	layout      layout
 	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the parts that
 	// have gone and fresh the groups that were made since.
 	listening  gateway.Listening
@@ -88,7 +89,7 @@ func New(s Settings) *State {
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
 		askers: askers{index.Sets[key, *group]{}}, attached: map[*sessionPolicy]*report.Report{},
 		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), said: newSaid(),
-		selected: newSelected(), room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
+		selected: newSelected(), room: newRoom(), layout: newLayout(), incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
 }
 
@@ -127,6 +128,7 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	s.settleOrder(m)
 	s.updateSelection(m)
 	s.updateFrame(m)
+	s.updateLayout()
 	s.updateAttached()
 	if err := s.updateGroups(m); err != nil {
 		return false, err

@@ -35,6 +35,8 @@ type Settings struct {
 	PlatformBackends []schema.GroupKind
 	// Bind is where Gateways listen that say nothing of it.
 	Bind netip.Addr
+	// Budget is how much is laid out.
+	Budget gateway.Budget
 	// Apart says that each Gateway has proxies of its own; else one has all of them.
 	Apart bool
 	// AssumeClass takes a GatewayClass that is not in the input for limpet's.
@@ -64,6 +66,8 @@ type Input struct {
 	// Shared is what parts have in common; nil for the part that makes it, from Whole if that is not nil.
 	Shared *Shared
 	Whole  *Whole
+	// Layout is what there is room for in all, for a part; nil to find out.
+	Layout *gateway.Layout
 	// Targets are what policies can be attached to; nil to find them among the objects.
 	Targets *policy.Targets
 	// Listening says where Gateways may listen, and who goes first, and HeldNames are the sessions' names in the last result.
@@ -119,12 +123,17 @@ func (in *Input) newTopologyInput(shared *Shared) gateway.Input {
 	if in.ControlPlane != "" {
 		return gateway.NewInputPerGateway(in.Objects, in.ControlPlane)
 	}
-	return in.newGatewayInput().Settled(shared.Refused, in.Listening)
+	return in.newGatewayInput().Settled(shared.Refused, in.Listening).LaidOut(in.Layout)
+}
+
+// NewTally counts for the listeners of a part, and no routes yet.
+func NewTally(in Input) *gateway.Tally {
+	return gateway.NewTally(in.newGatewayInput().Settled(in.Shared.Refused, in.Listening))
 }
 
 // newGatewayInput is that of limpet's own Gateways, before it is settled who has what several want.
 func (in *Input) newGatewayInput() gateway.Input {
-	gateways := gateway.NewInput(in.Objects, in.Bind).AssumeClasses(in.AssumeClass)
+	gateways := gateway.NewInput(in.Objects, in.Bind).AssumeClasses(in.AssumeClass).Within(in.Budget)
 	if in.Apart {
 		gateways = gateways.Apart()
 	}

@@ -127,6 +127,15 @@ func (s *Store) TakeChanges() (gone, came *Objects) {
 	return gone, came
 }
 
+// Objects gives all objects.
+func (s *Store) Objects() *Objects {
+	all := &Objects{}
+	for _, one := range s.sources {
+		all.addAll(one.objects)
+	}
+	return all
+}
+
 // ReportOf is what there is to say of a source.
 func (s *Store) ReportOf(name string) *report.Report {
 	if one := s.sources[name]; one != nil {
