@@ -65,38 +65,33 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	if err := j.reportDifferences(&o); err != nil {
 		return nil, err
 	}
-	served := cmp.Or(o.served(), &Served{})
-	j.reportRejected(served)
-	j.reportParameters(served)
-	warnings := j.rep.Problems()
-	var nothing Errors
-	if j.servesNothing() && !o.AllowEmpty {
-		nothing = append(j.rep.ErrorsFrom(report.Refused), emptyProblem)
-		warnings = append(warnings, emptyProblem)
-	}
-	objects := status.Build(
-		status.Input{
-			Objects:     j.objects,
-			Attachments: j.Topology.Attachments,
-			Decisions:   j.Decisions,
-			Traffic:     j.Traffic,
-			Problems:    warnings,
-			Withheld:    j.findWithheld,
-			Proxies:     served.Proxies,
-			Now:         o.Time,
-			Pause:       o.Pause,
-
-			Unacknowledged: served.Unacknowledged,
-		},
-	)
+	result, warnings := o.buildStatuses(status.Input{
+		Objects: j.objects, Attachments: j.Topology.Attachments, Decisions: j.Decisions, Traffic: j.Traffic, Withheld: j.findWithheld,
+	}, j.rep, j.servesNothing())
 	if controlled {
-		objects = slices.DeleteFunc(objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
+		result.Objects = slices.DeleteFunc(result.Objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
 	}
-	result := &CheckResult{Objects: objects, Errors: nothing, PassedOver: j.objects.PassedOver}
 	if withRows {
-		result.Rows = status.Rows(j.listSubjects(), append(warnings, status.IdleAdvice(objects, j.listSubjects(), j.objects.ControllerName())...))
+		idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
+		result.Rows = status.Rows(j.listSubjects(), append(warnings, idle...))
 	}
 	return result, nil
+}
+
+// buildStatuses writes statuses from what was decided and reported. It gives all that there is to say, too.
+func (o *Options) buildStatuses(in status.Input, rep *report.Report, servesNothing bool) (*CheckResult, []Problem) {
+	served := cmp.Or(o.served(), &Served{})
+	reportRejected(&in, served, rep)
+	reportParameters(&in, served, rep)
+	in.Problems, in.Proxies, in.Unacknowledged = rep.Problems(), served.Proxies, served.Unacknowledged
+	in.Current, in.Now, in.Pause = o.CurrentStatus, o.Time, o.Pause
+	result := &CheckResult{PassedOver: in.Objects.PassedOver}
+	if servesNothing && !o.AllowEmpty {
+		result.Errors = append(rep.ErrorsFrom(report.Refused), emptyProblem)
+		in.Problems = append(in.Problems, emptyProblem)
+	}
+	result.Objects = status.Build(in)
+	return result, in.Problems
 }
 
 // findWithheld says why the target's rule goes without the session that was decided on a path; empty where it does not.
@@ -131,27 +126,27 @@ func (j *analysis) reportDifferences(o *Options) error {
 }
 
 // reportRejected warns of Gateways some of whose configuration an Envoy has not taken.
-func (j *analysis) reportRejected(served *Served) {
-	for _, g := range j.Topology.Attachments.Gateways {
+func reportRejected(in *status.Input, served *Served, rep *report.Report) {
+	for _, g := range in.Attachments.Gateways {
 		if words := served.Rejected[g.Gateway.Key()]; words != "" {
-			j.rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
+			rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
 		}
 	}
 }
 
 // reportParameters warns of parametersRefs of Gateways and classes that lead to nothing.
-func (j *analysis) reportParameters(served *Served) {
-	for _, g := range j.Topology.Attachments.Gateways {
+func reportParameters(in *status.Input, served *Served, rep *report.Report) {
+	for _, g := range in.Attachments.Gateways {
 		if words := served.Proxies[g.Gateway.Key()].Invalid; words != "" {
-			j.rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
+			rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
 		}
 	}
-	for _, c := range j.objects.Classes {
-		if c.Value.Spec.ControllerName != j.objects.ControllerName() {
+	for _, c := range in.Objects.Classes {
+		if c.Value.Spec.ControllerName != in.Objects.ControllerName() {
 			continue
 		}
 		if words := served.ClassParameters[c.Name]; words != "" {
-			j.rep.WarnForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
+			rep.WarnForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
 		}
 	}
 }

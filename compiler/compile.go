@@ -24,7 +24,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -164,21 +163,19 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	if cache == nil {
 		cache = &Cache{} // which keeps nothing
 	}
-	pause := parallel.Pause(o.Pause)
 	j := &analysis{parsed: settings, cache: cache, rep: &report.Report{}}
-	j.objects, err = cache.resources.Admit(sources, o.admissionOptions(settings), pause, j.rep)
+	j.objects, err = cache.resources.Admit(sources, o.admissionOptions(settings), j.rep)
 	if err != nil {
 		return nil, err
 	}
 	if o.refusesUnreadable(j.rep) {
 		return nil, j.rep.Errors(o.Strict) // what follows from that would only distract
 	}
-	pause.Take()
 	j.objects.Controller = gatewayv1.GatewayController(o.ControllerName)
 	j.followSelection(o)
 	j.Part = pipeline.Run(pipeline.Input{
 		Settings: o.pipelineSettings(settings), Objects: j.objects, Listening: o.listening(settings, newOrder(sources, j.objects)),
-		HeldNames: o.heldNames(), Selection: j.selection, Draining: o.newDraining(), Owners: o.newOwners(), Cache: cache.steps, Pause: pause,
+		HeldNames: o.heldNames(), Selection: j.selection, Draining: o.newDraining(), Owners: o.newOwners(), Cache: cache.steps,
 	}, j.rep)
 	if j.Plan.Proxy != nil {
 		if o.Target != TargetEnvoy {

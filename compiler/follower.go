@@ -29,8 +29,8 @@ type Follower struct {
 	last     *Update
 	// accepted are the faults of files and documents with which the last result came.
 	accepted map[faultOf]bool
-	// whole says that the last result did not come from the state.
-	whole bool
+	// whole says that the last result did not come from the state, and refused that the last changes came to none.
+	whole, refused bool
 	// saidWhole is what was said of documents that could not be followed.
 	saidWhole map[report.Said]bool
 }
@@ -142,6 +142,7 @@ func (f *Follower) listMissing(sources []Source) (names []string) {
 }
 
 func (f *Follower) apply(c Changes) (*Update, error) {
+	f.refused = true
 	for _, name := range c.Removed {
 		f.state.Remove(name)
 	}
@@ -181,7 +182,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	u.Draining, u.Until = f.state.Draining()
 	u.Pods, u.Unsettled = f.state.Pods()
 	u.Selection = f.state.Selection()
-	f.last, f.whole, f.saidWhole = u, false, nil
+	f.last, f.whole, f.refused, f.saidWhole = u, false, false, nil
 	return u, nil
 }
 

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -12,8 +13,10 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoygateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -30,6 +33,8 @@ const (
 	DefaultClassPolicyNamespace = "limpet-system"
 	// NoAdmin as EnvoyOptions.Admin leaves the admin interface out.
 	NoAdmin = "none"
+	// DefaultRouteBudget is what a gigabyte of memory has room for.
+	DefaultRouteBudget = gateway.DefaultBudget
 )
 
 // What becomes of a split with a session policy on only one of its Services.
@@ -99,6 +104,9 @@ type Options struct {
 	// without a control plane: a name, "*." and a name for all below it, or "*" for all that lead out of the machine and the
 	// cluster. Default: none.
 	ExternalNames []string
+	// RouteBudget is how many bytes of routes are laid out at most, of which each Gateway and each namespace of routes gets two fifths
+	// (S87). Only for targets without a control plane. Default: DefaultRouteBudget.
+	RouteBudget int
 	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
 	// are no objects of Kubernetes.
 	StrictKinds bool
@@ -107,8 +115,9 @@ type Options struct {
 	Since []Source
 	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
 	Cache *Cache
-	// Pause, if there is one, is called between the steps of Compile, Check and Statuses, and may hold them up: what is more urgent
-	// goes first.
+	// CurrentStatus gives what an object's status is now, as JSON, for those who write a new one; nil where it is in the documents.
+	CurrentStatus func(object.Ref) json.RawMessage
+	// Pause, if there is one, is called while statuses are written, and may hold that up: what is more urgent goes first.
 	Pause func()
 
 	// Envoy, EnvoyGateway and Istio are for the target of that name, which requires them.
@@ -118,6 +127,11 @@ type Options struct {
 
 	// writesNothing says that it does not matter where the module is.
 	writesNothing bool
+}
+
+// budget is how much is laid out.
+func (o *Options) budget() gateway.Budget {
+	return gateway.Budget{All: cmp.Or(o.RouteBudget, DefaultRouteBudget)}
 }
 
 // IsNamePattern reports whether a text can be one of Options.ExternalNames.
@@ -277,7 +291,7 @@ func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
 func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
 	s := pipeline.Settings{
 		ControlPlane: o.Target.findController(), PlatformBackends: o.Target.findEmitter().platformBackends, Bind: settings.bind,
-		Apart: o.areApart(), AssumeClass: o.AssumeClass, ExternalNames: o.ExternalNames, Zone: o.Zone,
+		Budget: o.budget(), Apart: o.areApart(), AssumeClass: o.AssumeClass, ExternalNames: o.ExternalNames, Zone: o.Zone,
 		Own: []netip.AddrPort{settings.admin}, Policy: o.policyOptions(settings), LocalClients: o.LocalClients,
 		WithoutPods: o.Target != TargetEnvoy,
 	}

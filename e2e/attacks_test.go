@@ -47,7 +47,7 @@ func TestAttacks(t *testing.T) {
 			s.PeakMB(t)
 			tally := clients.During(func() { took = s.during(t, ways, span) })
 			times, peak := float64(middle(took))/float64(middle(calm)), s.PeakMB(t)
-			if tally.Failed() > 0 || tally.Moved() > 0 || peak > mostMB || span > time.Minute && times > mostTimes {
+			if tally.Failed() > 0 || tally.Moved() > 0 || peak > mostMB() || span > time.Minute && times > mostTimes {
 				t.Errorf("%v; at most %d MB; changes take %.1f times as long as without", tally, peak, times)
 			}
 			harness.RecordResult(t, "attack on serve: "+name, harness.Result{
@@ -58,10 +58,13 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// mostMB is what the chart gives limpet, and mostTimes how much longer others' changes may take.
-const mostMB, mostTimes = 1024, 5
+// mostTimes is how much longer others' changes may take.
+const mostTimes = 5
 
-// attackers is from how many connections each attack is made.
+// mostMB is what the chart gives limpet; with few routes, less than a build without limits had after four seconds (584 to 978 MB).
+func mostMB() int { return harness.Size(450, 1024) }
+
+// attackers is from how many connections at a time there are attacks: their work is done by the machine that is attacked.
 const attackers = 64
 
 func middle(all []time.Duration) time.Duration {
@@ -200,7 +203,7 @@ func (s *attacked) during(t *testing.T, ways []string, span time.Duration) []tim
 	ended := make(chan struct{})
 	for _, way := range ways {
 		go func() {
-			attack.All[way].Run(ctx, on, attackers)
+			attack.All[way].Run(ctx, on, max(4, attackers/len(ways)))
 			ended <- struct{}{}
 		}()
 	}

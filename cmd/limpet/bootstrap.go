@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/serve"
@@ -77,7 +78,7 @@ func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
 		return err
 	}
 	namespace, name, _ := strings.Cut(bc.gateway, "/")
-	if namespace == "" || name == "" || strings.Contains(name, "/") {
+	if len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return usagef("--gateway %q: must name a Gateway, as NAMESPACE/NAME", bc.gateway)
 	}
 	if bc.admin != compiler.NoAdmin && !isAddrPort(bc.admin) {

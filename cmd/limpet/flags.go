@@ -26,6 +26,7 @@ type inputFlags struct {
 	// kustomizations are folders that are built.
 	kustomizations []string
 	zone           string
+	budget         int // MiB of routes
 	policies       policyFlags
 	kinds          kindFlags
 	// once are the sources that are read once and for all.
@@ -48,6 +49,8 @@ func (f *inputFlags) register(c *cobra.Command) {
 		"let routes lead to hosts behind DNS `NAMES`: NAME, *.NAME or *, by\nExternalName Services and EndpointSlices with names (default none)")
 	flags.StringVar(&f.zone, "zone", "",
 		"`ZONE` that Envoy runs in, for Services that prefer near endpoints;\nwithout it all endpoints are alike")
+	flags.IntVar(&f.budget, "route-budget", 0,
+		"lay out `MIB` of routes at most, two fifths of it for each Gateway and each\nnamespace of routes (default 40; limpet serve: 4 % of its memory)")
 	f.kinds.register(flags)
 	f.policies.register(flags)
 }
@@ -60,6 +63,9 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 	f.paths = append(f.paths, args...)
 	if _, err := netip.ParseAddr(f.bind); err != nil {
 		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", f.bind)
+	}
+	if f.budget < 0 {
+		return usagef("--route-budget %d: must not be less than 0, which is for the default", f.budget)
 	}
 	for _, name := range f.external {
 		if !compiler.IsNamePattern(name) {
@@ -74,9 +80,19 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 
 // set puts the flags into a compilation's options.
 func (f *inputFlags) set(o *compiler.Options) {
-	o.ShareAddresses, o.ExternalNames, o.Zone = f.share, f.external, f.zone
+	o.ShareAddresses, o.ExternalNames, o.Zone, o.RouteBudget = f.share, f.external, f.zone, f.budget<<20
 	f.kinds.set(o)
 	f.policies.set(o)
+}
+
+// memoryPerBudget is how much of the memory that a server has is for a megabyte of routes: of a gigabyte 40.
+const memoryPerBudget = (1 << 30) / compiler.DefaultRouteBudget
+
+// fitBudget fits the budget to the memory that there is, unless the user says what it is.
+func (f *inputFlags) fitBudget(memory int64) {
+	if f.budget == 0 && memory > 0 {
+		f.budget = max(1, int(memory/memoryPerBudget>>20))
+	}
 }
 
 // readSources reads files and folders, and gives the heap what their size needs.

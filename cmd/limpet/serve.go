@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"os/signal"
 	"strconv"
 	"sync/atomic"
@@ -239,9 +240,10 @@ func (sc *serveCommand) openListener() (net.Listener, error) {
 	return serve.ListenOnSocket(path, fs.FileMode(mode))
 }
 
-// listAddresses are those at which the server listens.
+// listAddresses are those at which the server listens, and the API server of the cluster that it runs in.
 func (sc *serveCommand) listAddresses() (all []netip.AddrPort) {
-	for _, address := range []string{sc.listen, sc.admin, sc.probes, sc.modules.listen} {
+	apiServer := net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"))
+	for _, address := range []string{sc.listen, sc.admin, sc.probes, sc.modules.listen, apiServer} {
 		if at, err := netip.ParseAddrPort(address); err == nil {
 			all = append(all, at)
 		}
@@ -274,6 +276,7 @@ const mostStreams = 256
 
 func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command) error {
 	gctune.ForServer()
+	sc.config.input.fitBudget(gctune.AvailableMemory())
 	log := sc.newLogger(c)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -57,11 +57,11 @@ func TestNews(t *testing.T) {
 		if text = strings.Replace(text, step.from, step.to, 1); step.name == "no pod" {
 			text = text[:strings.Index(text, "\nignored:")]
 		}
-		sources := applyObjects(t, c, keys, text)
+		applyObjects(t, c, keys, text)
 		if asks := asked > before; asks != step.asks {
 			t.Errorf("%s: statuses are asked for %v", step.name, asks)
 		}
-		checked, err := c.Check(sources, nil)
+		checked, err := c.Statuses(nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

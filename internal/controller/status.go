@@ -1,21 +1,22 @@
 package controller
 
 import (
+	"encoding/json"
 	"maps"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// Check says what statuses the objects of sources shall have, by what is remembered now. No change waits for it. Pause, if there is one, is
-// called now and then, and may hold it up.
-func (c *Controller) Check(sources []compiler.Source, pause func()) (result *compiler.CheckResult, err error) {
+// Statuses says what statuses objects shall have by what was decided last, nothing if nothing was. Current gives those that they have.
+// No change waits for it. Pause, if there is one, is called now and then, and may hold it up.
+func (c *Controller) Statuses(current func(object.Ref) json.RawMessage, pause func()) (*compiler.CheckResult, error) {
 	c.checking.Lock()
 	defer c.checking.Unlock()
 	defer c.done.Add(1)
 	o := c.options(Input{})
-	o.Time, o.Pause = time.Now(), pause
+	o.Time, o.CurrentStatus, o.Pause = time.Now(), current, pause
 	served := o.Envoy.Served
 	served.Rejected = map[string]string{}
 	for _, client := range c.Server.Clients() {
@@ -28,20 +29,32 @@ func (c *Controller) Check(sources []compiler.Source, pause func()) (result *com
 	}
 	served.Unacknowledged = c.unacknowledged(o.Time)
 	c.rejected.Store(len(served.Rejected) > 0)
-	c.recall(&o)
-	parallel.Sparingly(func() { result, err = compiler.Statuses(sources, o) })
-	return result, err
+	decided, sources := c.recall(&o)
+	switch {
+	case decided != nil:
+		return decided.Statuses(o), nil
+	case sources == nil:
+		return &compiler.CheckResult{}, nil
+	default: // they can't be followed
+		return compiler.Statuses(sources, o)
+	}
 }
 
-// recall puts what is remembered into options, as it is now.
-func (c *Controller) recall(o *compiler.Options) {
+// recall puts what is remembered into options, as it is now. It gives what was decided last, or the sources that it was decided about
+// where these can't be followed.
+func (c *Controller) recall(o *compiler.Options) (*compiler.Decided, []compiler.Source) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	served := o.Envoy.Served
-	served.Draining, served.Owners, served.Selection = c.Memory.Draining.Since, maps.Clone(c.Memory.Owners.Of), c.Memory.Selected.Now
-	if f := c.remembered.follower; f != nil {
-		o.Incumbents = f.Incumbents()
+	r, served := &c.remembered, o.Envoy.Served
+	if r.input == nil {
+		return nil, nil
 	}
+	if decided := r.follower.Decided(); decided != nil {
+		return decided, nil
+	}
+	served.Draining, served.Owners, served.Selection = c.Memory.Draining.Since, maps.Clone(c.Memory.Owners.Of), c.Memory.Selected.Now
+	o.Incumbents = r.follower.Incumbents()
+	return nil, r.input.Sources
 }
 
 // Done counts the compilations and checks so far.

@@ -35,12 +35,20 @@ func init() {
 // serverPercent is how much the heap of a server grows: what runs for months does little at a time, and its memory is paid for.
 const serverPercent = 50
 
-// ForServer keeps the heap small.
+// ForServer keeps the heap small, and collects as often as it must before a container's limit ends the process.
 func ForServer() {
 	if !isSetByEnvironment() {
 		debug.SetGCPercent(serverPercent)
-		debug.SetMemoryLimit(math.MaxInt64)
+		debug.SetMemoryLimit(limitOf(ContainerLimit()))
 	}
+}
+
+// limitOf is that of the heap in a container with a limit, a tenth less: of what is not heap there are stacks and the program. Zero is none.
+func limitOf(container int64) int64 {
+	if container == 0 {
+		return math.MaxInt64
+	}
+	return container / 10 * 9
 }
 
 // idleAfter is for how long nothing happens before a server gives back what it does not use.

@@ -90,7 +90,7 @@ func (s *Source) size() (objects, bytes int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, o := range s.objects {
-		bytes += len(o.text) + len(o.status) + len(o.joined)
+		bytes += len(o.text) + len(o.status)
 	}
 	return len(s.objects), bytes
 }

@@ -25,8 +25,6 @@ type object struct {
 	addresses []gatewayv1.GatewaySpecAddress
 	// run says that it is such a Gateway.
 	run bool
-	// joined is the text with the status, once it was asked for.
-	joined []byte
 	// references are the Secrets and ConfigMaps that it refers to, by nameSource.
 	references []string
 	// keeps says that it is a policy which keeps Pods that Services no longer select.
@@ -158,17 +156,6 @@ func reducePod(u *unstructured.Unstructured) map[string]any {
 		}
 	}
 	return pod
-}
-
-// whole is the object as JSON with its status, the same text as long as the object is.
-func (o *object) whole() []byte {
-	if o.status == nil {
-		return o.text
-	}
-	if o.joined == nil {
-		o.joined = slices.Concat(o.text[:len(o.text)-1], []byte(`,"status":`), o.status, []byte("}"))
-	}
-	return o.joined
 }
 
 // nameSource is what messages call an object of a kind instead of a file.

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	apiobject "github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
 // Source has the objects of an API server, of every kind that the compiler reads and the API server has. A kind whose
@@ -270,9 +271,6 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	}
 	if before != nil && bytes.Equal(before.text, o.text) {
 		o.text = before.text // so that whoever compares sees at once that it is the same
-		if bytes.Equal(before.status, o.status) {
-			o.joined = before.joined
-		}
 	}
 }
 
@@ -423,17 +421,14 @@ func (s *Source) mendListed(name string) {
 	}
 }
 
-// SourcesWithStatus are the objects as they are.
-func (s *Source) SourcesWithStatus() []compiler.Source {
-	all := slices.Clone(s.Sources())
+// statusOf gives an object's status as the API server has it, nil for none.
+func (s *Source) statusOf(ref apiobject.Ref) json.RawMessage {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for i := range all {
-		if o := s.objects[all[i].Name]; o != nil {
-			all[i].Data = o.whole()
-		}
+	if o := s.objects[nameSource(ref.Kind, &metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name})]; o != nil {
+		return o.status
 	}
-	return all
+	return nil
 }
 
 // expectStatus says that an object's status is about to be written: the event that tells of that is no news.
@@ -453,7 +448,7 @@ func (s *Source) noteStatus(name string, of *object, written *unstructured.Unstr
 	switch {
 	case now == of && written != nil:
 		next := *of
-		next.ResourceVersion, next.joined = written.GetResourceVersion(), nil
+		next.ResourceVersion = written.GetResourceVersion()
 		next.status, _ = json.Marshal(written.Object["status"]) // which came as JSON
 		s.objects[name] = &next
 	case now != of && (written == nil || now == nil || now.ResourceVersion != written.GetResourceVersion()):

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	apiobject "github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
@@ -29,10 +30,10 @@ import (
 // StatusWriter writes what became of objects into their statuses. Of several processes one may run at a time.
 type StatusWriter struct {
 	Source *Source
-	// Check says what became of objects; what it gives is the whole status, other controllers' entries included. It calls pause now and
-	// then, which may hold it up.
-	Check func(all []compiler.Source, pause func()) (*compiler.CheckResult, error)
-	Log   *slog.Logger
+	// Find says what became of objects; what it gives is the whole status, other controllers' entries included, which current has. It
+	// calls pause now and then, which may hold it up.
+	Find FindStatuses
+	Log  *slog.Logger
 	// IsBusy, if there is one, tells whether there is something that statuses are to wait for.
 	IsBusy func() bool
 	// Written, if there is one, is told what became of each write.
@@ -55,6 +56,9 @@ type StatusWriter struct {
 	looks int
 	wrote map[statusKey]int
 }
+
+// FindStatuses finds out what the statuses of all objects shall be. Current gives those that they have.
+type FindStatuses func(current func(apiobject.Ref) json.RawMessage, pause func()) (*compiler.CheckResult, error)
 
 // underWay is of a write that has not come to its end.
 const underWay = math.MaxInt
@@ -95,10 +99,8 @@ const (
 )
 
 // NewStatusWriter makes one.
-func NewStatusWriter(
-	s *Source, check func(all []compiler.Source, pause func()) (*compiler.CheckResult, error), log *slog.Logger,
-) *StatusWriter {
-	return &StatusWriter{Source: s, Check: check, Log: log, wake: make(chan struct{}, 1)}
+func NewStatusWriter(s *Source, find FindStatuses, log *slog.Logger) *StatusWriter {
+	return &StatusWriter{Source: s, Find: find, Log: log, wake: make(chan struct{}, 1)}
 }
 
 // Wake says that something has changed that statuses depend on.
@@ -160,7 +162,7 @@ func (w *StatusWriter) compute(pause parallel.Pause) {
 	w.lock.Lock()
 	w.looks++
 	w.lock.Unlock()
-	checked, err := w.Check(w.Source.SourcesWithStatus(), pause)
+	checked, err := w.Find(w.Source.statusOf, pause)
 	if err != nil {
 		w.Log.Error("statuses can't be found out; they stay as they are", "reason", err)
 		return

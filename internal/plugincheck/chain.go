@@ -169,8 +169,8 @@ func (c *checker) checkStrays() {
 			}
 			switch fenced := slices.ContainsFunc(ch.filters[:i], isFence); {
 			case !fenced:
-				c.add(f.at, "neither a fence nor limpet.wasm is in front: clients choose their host with %s, and see it; remove the filter, or put both in "+
-					"front", header)
+				c.add(f.at, "neither a fence nor limpet.wasm is in front: clients choose their host with %s, and see it; remove the "+
+					"filter, or put both in front", header)
 			case !ch.native:
 				c.add(f.at, "limpet.wasm is not in front, so that nothing pins here: put it between the fence and this filter")
 			}

@@ -32,18 +32,23 @@ func (t *table) checkCookies(routes []policed) {
 
 // checkOneCookie: two policies with one cookie take each other's tokens away, unless they share their sessions.
 func (t *table) checkOneCookie(p place, others []policyconfig.Policy, policy *policyconfig.Policy) {
-	for _, o := range others {
-		if policy.Type == policyconfig.TypeCookie && o.Type == policy.Type && o.SessionName == policy.SessionName && o.Cookie.Path == policy.Cookie.Path &&
-			o.Cookie.Domain == policy.Cookie.Domain && o.Scope != policy.Scope {
-			t.addOnce(p.route, "policy %q has the sessionName %q and the path %q, and so has policy %q in this virtual host: each takes the other's "+
-				"sessions away; give each a name or a path of its own", policy.Name, policy.SessionName, policy.Cookie.Path, o.Name)
+	for i := range others {
+		if o := &others[i]; haveOneCookie(policy, o) && o.Scope != policy.Scope {
+			t.addOnce(p.route, "policy %q has the sessionName %q and the path %q, and so has policy %q in this virtual host: each "+
+				"takes the other's sessions away; give each a name or a path of its own", policy.Name, policy.SessionName, policy.Cookie.Path, o.Name)
 		}
 	}
 }
 
+// haveOneCookie tells whether clients hold the cookies of two policies as one. In an envelope the application says the path.
+func haveOneCookie(a, b *policyconfig.Policy) bool {
+	return a.Type == policyconfig.TypeCookie && b.Type == policyconfig.TypeCookie && !a.Envelope && !b.Envelope && a.SessionName == b.SessionName &&
+		a.Cookie.Path == b.Cookie.Path && a.Cookie.Domain == b.Cookie.Domain
+}
+
 // checkSameHosts: a policy's session has one host, wherever its cookie goes.
 func (t *table) checkSameHosts(policy *policyconfig.Policy, first, second place) {
-	if policy.Type == policyconfig.TypeCookie && policy.Cookie.Path != "/" {
+	if policy.Type == policyconfig.TypeCookie && (policy.Envelope || policy.Cookie.Path != "/") {
 		return // the client may send it to one of them alone
 	}
 	for _, one := range first.clusterNames() {

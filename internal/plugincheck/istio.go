@@ -183,7 +183,7 @@ func (c *checker) checkContexts(patches []value, header string, fenced map[strin
 		if !strings.EqualFold(sessionHeader(content.get("typed_config")), header) || len(fenced) == 0 || fenced[anyContext] || fenced[context] {
 			continue
 		}
-		c.add(patch.get("match").get("context"), "Invalid value: %q: the fence is for other proxies (%s): clients choose their host here, and no "+
-			"session sticks there", context, strings.Join(slices.Sorted(maps.Keys(fenced)), ", "))
+		c.add(patch.get("match").get("context"), "Invalid value: %q: the fence is for other proxies (%s): clients choose their host here, "+
+			"and no session sticks there", context, strings.Join(slices.Sorted(maps.Keys(fenced)), ", "))
 	}
 }

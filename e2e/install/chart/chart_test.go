@@ -105,7 +105,7 @@ func TestSwitches(t *testing.T) {
 	plain, everything, bare := render(t, ""), render(t, chart.Matrix["everything"]), render(t, chart.Matrix["one, without extras"])
 	for kind, in := range map[string][3]bool{ // plain, everything, bare
 		"PodDisruptionBudget": {true, true, false}, "GatewayClass": {true, true, false}, "CustomResourceDefinition": {true, true, false},
-		"HorizontalPodAutoscaler": {false, true, false}, "NetworkPolicy": {false, true, false}, "ServiceMonitor": {false, true, false},
+		"HorizontalPodAutoscaler": {false, true, false}, "NetworkPolicy": {true, true, true}, "ServiceMonitor": {false, true, false},
 		"PrometheusRule": {false, true, false},
 		"ConfigMap":      {false, true, false}, "ClusterRole": {true, true, true}, "Deployment": {true, true, true}, "Certificate": {false, false, false},
 	} {

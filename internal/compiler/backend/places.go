@@ -17,7 +17,7 @@ import (
 // Places are the addresses that endpoints may not have, because of what listens there: Envoy's own interfaces and
 // listeners, and what else is on its machine.
 type Places struct {
-	// Own are where Envoy and limpet listen without any Gateway.
+	// Own are where Envoy and limpet listen without any Gateway, and the API server.
 	Own []netip.AddrPort
 	// Listeners are where Envoy listens for Gateways.
 	Listeners []Listener
@@ -102,6 +102,8 @@ func (p *Places) refuse(namespace string, at netip.AddrPort) string {
 	switch {
 	case p == nil:
 		return ""
+	case p.NoLoopback && slices.Contains(p.Own, at):
+		return fmt.Sprintf("%s is where limpet listens, or the API server", at)
 	case slices.ContainsFunc(p.Own, func(own netip.AddrPort) bool { return p.leadsTo(at, own) }), p.isListener(namespace, at):
 		return fmt.Sprintf("%s is where Envoy itself listens", at)
 	case !at.Addr().IsLoopback():

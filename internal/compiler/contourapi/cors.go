@@ -90,7 +90,8 @@ func validateMaxAge(path *field.Path, text string) field.ErrorList {
 	d, err := duration.Parse(text)
 	switch {
 	case text == "0" || err == nil && d == 0:
-		return field.ErrorList{support.Lacking(field.Invalid(path, text, "not supported: an HTTPRoute's CORS lets browsers remember it for 1s at least"))}
+		return field.ErrorList{support.Lacking(field.Invalid(path, text,
+			"not supported: an HTTPRoute's CORS lets browsers remember it for 1s at least"))}
 	case err != nil:
 		return field.ErrorList{field.Invalid(path, text, err.Error())}
 	case d%time.Second != 0:

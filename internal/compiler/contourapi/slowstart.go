@@ -36,7 +36,8 @@ func (p *SlowStartPolicy) validate(path *field.Path) field.ErrorList {
 	if d, err := duration.Parse(p.Window); err != nil {
 		errs = append(errs, field.Invalid(path.Child("window"), p.Window, err.Error()))
 	} else if d < time.Second || d > longestSlowStart || d%time.Second != 0 {
-		errs = append(errs, support.Lacking(field.Invalid(path.Child("window"), p.Window, "not supported: must be between 1s and 24h, in whole seconds")))
+		errs = append(errs, support.Lacking(field.Invalid(path.Child("window"), p.Window,
+			"not supported: must be between 1s and 24h, in whole seconds")))
 	}
 	if n, err := strconv.ParseFloat(cmp.Or(p.Aggression, "1"), 64); err != nil || n != 1 {
 		errs = append(errs, support.Lacking(field.Invalid(path.Child("aggression"), p.Aggression,
@@ -68,7 +69,8 @@ func validateSlowStarts(path *field.Path, services []HTTPProxyService) field.Err
 		at := path.Index(i).Child("slowStartPolicy")
 		errs = append(errs, services[i].SlowStart.validate(at)...)
 		if !services[i].SlowStart.equals(services[served[0]].SlowStart) {
-			errs = append(errs, support.Lacking(field.Forbidden(at, "not supported: another than that of the route's first service; give it a route of its own")))
+			errs = append(errs, support.Lacking(field.Forbidden(at,
+				"not supported: another than that of the route's first service; give it a route of its own")))
 		}
 	}
 	return errs

@@ -40,6 +40,9 @@ func (s *State) updateFrame(m Moment) {
 	}
 	now := s.newFrame(m)
 	s.frame = now
+	if before == nil || !maps.Equal(before.shared.Refused, now.shared.Refused) {
+		s.layout.tally = nil // listeners are elsewhere
+	}
 	if before == nil {
 		s.marks.all = true
 		s.merged.setSites(now.listeners, func(string) bool { return true })

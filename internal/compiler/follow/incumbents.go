@@ -23,9 +23,11 @@ func (s *State) settleOrder(m Moment) {
 	before, now := s.listening, m.Listening
 	now.Order, now.Incumbents, now.SoleHosts = seniority.New(m.Files, s.visitClaimants), before.Incumbents, s.incumbents.hosts
 	if !before.Order.RanksAs(now.Order) {
-		s.marks.frame, s.marks.all = true, true
+		s.marks.frame, s.marks.all, s.layout.tally = true, true, nil
 	}
-	s.marks.frame = s.marks.frame || !maps.Equal(before.Unusable, now.Unusable)
+	if !maps.Equal(before.Unusable, now.Unusable) {
+		s.marks.frame, s.layout.tally = true, nil
+	}
 	s.listening = now
 }
 

@@ -37,7 +37,7 @@ type inventory struct {
 	// ListenerSets.
 	views map[string]*resource.Objects
 	sets  map[object.Ref]*resource.ListenerSet
-	// namespaces are by their names, and the others by theirs.
+	// namespaces are by their names, and what has a say in a whole namespace is by that.
 	namespaces  map[string]*resource.Object[resource.Namespace]
 	balancersIn map[string][]*loadBalancerPolicy
 	trafficIn   map[string][]*trafficPolicy
@@ -169,6 +169,7 @@ func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 func (s *State) takeRoute(route *gateway.Route, present bool) {
 	o, ref := s.objects, route.Origin().Ref
 	s.markRoute(ref)
+	s.layout.changed[ref] = true
 	if resource.IsStreamRoute(ref.Kind) {
 		o.setStream(route, present)
 		return
@@ -298,6 +299,7 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 	}
 	s.objects.setContext(now)
 	s.marks.frame = true
+	s.layout.touch(gone, came)
 }
 
 // setContext takes in the objects that all routes may depend on.

@@ -15,6 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -35,7 +36,10 @@ type groupPart struct {
 	gateways  []*gateway.Status
 	soleHosts gateway.SoleHosts
 	held      policy.HeldNames
-	err       error
+	// status is for the statuses of objects, and attachments are those of policies that the frame has.
+	status      status.Part
+	attachments []policy.Attachment
+	err         error
 }
 
 // hostKey names a virtual host: the site that it is of, and its domain.
@@ -62,6 +66,7 @@ func (c stepCaches) all() []memo.Step { return slices.Concat(c.steps.Steps(), c.
 func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*groupPart, *pipeline.Part) {
 	p, framed := &groupPart{report: rep}, in.Shared == nil
 	in.Settings, in.Targets, in.Listening, in.HeldNames = s.settings.Steps, s.objects.targets, s.listening, s.incumbents.names
+	in.Layout = s.layout.Layout
 	in.Selection, in.Draining, in.Owners = s.selected.now, &lower.Draining{Now: m.Now, Since: m.Since}, m.knownOwners()
 	in.Policy.AncestorLimit = func(reaching ancestors.Input) *ancestors.Limit {
 		if p.reach = ancestors.FindReach(reaching); framed {
@@ -75,6 +80,12 @@ func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*group
 	p.pods, p.unsettled = config.Pods, config.Unsettled
 	p.cookies = s.listCookies(made.Decisions)
 	p.gateways, p.soleHosts = made.Topology.Attachments.Gateways, made.Topology.SoleHosts()
+	p.status = status.Part{
+		Attachments: made.Topology.Attachments, Paths: made.Decisions.Paths, Renames: made.Decisions.Renames, Traffic: made.Traffic,
+	}
+	if framed {
+		p.attachments = made.Decisions.Attachments
+	}
 	if s.settings.KeepIncumbents {
 		p.held = made.Decisions.HeldNames()
 	}

@@ -68,10 +68,13 @@ type State struct {
 	groups   groups
 	askers   askers
 	attached map[*sessionPolicy]*report.Report // what there is to say of the attachment of each policy
-	selected selected
-	merged   *merged
-	said     said
-	room     *room
+	// attachments is what became of each policy's targets.
+	attachments map[*sessionPolicy][]policy.Attachment
+	selected    selected
+	merged      *merged
+	said        said
+	room        *room
+	layout      layout
 	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the parts that
 	// have gone and fresh the groups that were made since.
 	listening  gateway.Listening
@@ -83,9 +86,10 @@ type State struct {
 // New makes a state without objects.
 func New(s Settings) *State {
 	return &State{
-		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(), askers: askers{index.Sets[key, *group]{}},
-		attached: map[*sessionPolicy]*report.Report{}, merged: newMerged(s.Envoy), said: newSaid(),
-		selected: newSelected(), room: newRoom(), incumbents: newIncumbents(), fresh: map[*group]bool{},
+		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
+		askers: askers{index.Sets[key, *group]{}}, attached: map[*sessionPolicy]*report.Report{},
+		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), said: newSaid(),
+		selected: newSelected(), room: newRoom(), layout: newLayout(), incumbents: newIncumbents(), fresh: map[*group]bool{},
 	}
 }
 
@@ -124,6 +128,7 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	s.settleOrder(m)
 	s.updateSelection(m)
 	s.updateFrame(m)
+	s.updateLayout()
 	s.updateAttached()
 	if err := s.updateGroups(m); err != nil {
 		return false, err
@@ -141,6 +146,7 @@ func (s *State) updateAttached() {
 	for p := range s.marks.policies {
 		s.said.remove(s.attached[p])
 		delete(s.attached, p)
+		delete(s.attachments, p)
 		delete(s.room.taken, p.Origin().Ref)
 		s.room.changed[p.Origin().Ref] = true
 		if s.objects.policies[p] {
@@ -148,17 +154,20 @@ func (s *State) updateAttached() {
 		}
 	}
 	type result struct {
-		rep   *report.Report
-		taken int
+		rep         *report.Report
+		taken       int
+		attachments []policy.Attachment
 	}
 	results := parallel.Map(marked, func(some []*sessionPolicy, results []result) {
 		for i, p := range some {
 			rep := &report.Report{}
-			results[i] = result{rep, s.reportAttachment(p, rep)}
+			taken, attachments := s.reportAttachment(p, rep)
+			results[i] = result{rep, taken, attachments}
 		}
 	})
 	for i, r := range results {
 		s.room.taken[marked[i].Origin().Ref] = r.taken
+		s.attachments[marked[i]] = r.attachments
 		if !r.rep.Silent() {
 			s.attached[marked[i]] = r.rep
 			s.said.add(r.rep)
@@ -169,14 +178,14 @@ func (s *State) updateAttached() {
 
 // reportAttachment says what becomes of a policy's attachment, whatever requests there are. It counts the ancestors in its status
 // besides Gateways.
-func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (taken int) {
+func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (taken int, attachments []policy.Attachment) {
 	alone, o := &resource.Objects{SessionPolicies: []*sessionPolicy{p}, Controller: s.objects.context.Controller}, s.settings.Steps.Policy
 	o.AncestorLimit = func(in ancestors.Input) *ancestors.Limit {
 		taken = ancestors.CountTaken(in)[p.Origin().Ref]
 		return nil
 	}
-	policy.Cache{}.DecidePart(alone, s.objects.targets, nil, nil, o, rep, &report.Report{})
-	return taken
+	decisions := policy.Cache{}.DecidePart(alone, s.objects.targets, nil, nil, o, rep, &report.Report{})
+	return taken, decisions.Attachments
 }
 
 // ReportAll passes on all that there is to say of the input.

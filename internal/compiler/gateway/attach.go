@@ -13,6 +13,83 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
+// attachRoutes joins all routes to the listeners that admit them.
+func (b *builder) attachRoutes() {
+	for _, route := range b.objects.Routes {
+		b.attachRoute(route)
+	}
+	b.reserveHosts(b.objects.HostRoutes)
+	for _, route := range b.objects.HostRoutes {
+		b.attachToHost(route)
+	}
+}
+
+// withhold takes routes from the listeners of Gateways where there is no room for them, and tells them. They still keep hosts from routes of
+// another kind: those would come without having been reckoned with.
+func (b *builder) withhold() {
+	if len(b.layout.routes) == 0 {
+		return
+	}
+	for _, list := range b.ports {
+		for _, l := range list {
+			for _, route := range slices.Collect(maps.Keys(l.common)) {
+				if _, short := b.layout.routes[routeAt{route.Origin().Ref, l.gateway.Key()}]; short {
+					l.leave(route)
+				}
+			}
+		}
+	}
+	for _, route := range b.objects.Routes {
+		b.tellShortage(route)
+	}
+	for _, route := range b.objects.HostRoutes {
+		b.tellHostShortage(route)
+	}
+}
+
+// leave takes a route from a listener.
+func (l *listener) leave(route *Route) {
+	for _, h := range l.common[route] {
+		l.attached[h] = slices.DeleteFunc(l.attached[h], func(r *Route) bool { return r == route })
+		if len(l.attached[h]) == 0 {
+			delete(l.attached, h)
+		}
+	}
+	delete(l.common, route)
+}
+
+// tellShortage tells a route of the Gateways on which there is no room for it.
+func (b *builder) tellShortage(route *Route) {
+	parents := b.status.Parents[route.Origin().Ref]
+	for i := range parents {
+		p := &parents[i]
+		short, is := b.layout.routes[routeAt{route.Origin().Ref, p.Gateway.Key()}]
+		if !is || p.Refused != nil {
+			continue
+		}
+		p.Reason = ReasonOverBudget
+		p.Refused = &field.Error{
+			Type: field.ErrorTypeTooLong, Field: field.NewPath("spec", "parentRefs").Index(i).String(),
+			Detail: short.explain(p.Gateway.Key()) + ": the route does not attach",
+		}
+		b.rep.WarnFor(route, string(p.Reason), p.Refused)
+	}
+}
+
+// tellHostShortage is tellShortage for a route that names no parents.
+func (b *builder) tellHostShortage(route *Route) {
+	for _, key := range slices.Sorted(maps.Keys(b.listeners)) {
+		if short, is := b.layout.routes[routeAt{route.Origin().Ref, key}]; is {
+			b.rep.WarnFor(route, string(ReasonOverBudget), &field.Error{
+				Type: field.ErrorTypeTooLong, Field: "spec", Detail: short.explain(key) + ": it serves nothing there",
+			})
+		}
+	}
+}
+
+// ReasonOverBudget is the reason of Accepted for a route for which a Gateway has no room.
+const ReasonOverBudget gatewayv1.RouteConditionReason = "OverBudget"
+
 // attachRoute joins a route to every listener that its parentRefs name and that admits it.
 func (b *builder) attachRoute(route *Route) {
 	path := field.NewPath("spec", "parentRefs")
@@ -230,21 +307,12 @@ func (l *listener) join(route *Route) (bool, *Route) {
 	if l.last == route {
 		return true, nil
 	}
-	wanted := route.Value.Spec.Hostnames
-	if len(wanted) == 0 {
-		wanted = []gatewayv1.Hostname{anyHost}
-	}
-	common := map[string]bool{}
-	for _, w := range wanted {
-		if both, ok := intersect(l.hostname, string(w)); ok {
-			common[both] = true
-		}
-	}
+	common := l.intersectRoute(route)
 	if rival := l.findRival(route, common); rival != nil && !l.mixed {
 		return false, rival
 	}
-	l.common[route] = slices.Sorted(maps.Keys(common))
-	for hostname := range common {
+	l.common[route] = common
+	for _, hostname := range common {
 		l.attached[hostname] = append(l.attached[hostname], route)
 		if l.first[hostname] == nil {
 			l.first[hostname] = route
@@ -256,16 +324,31 @@ func (l *listener) join(route *Route) (bool, *Route) {
 	return len(common) > 0, nil
 }
 
+// intersectRoute gives the hostnames that a route and the listener have in common, in order.
+func (l *listener) intersectRoute(route *Route) (common []string) {
+	wanted := route.Value.Spec.Hostnames
+	if len(wanted) == 0 {
+		wanted = []gatewayv1.Hostname{anyHost}
+	}
+	for _, w := range wanted {
+		if both, ok := intersect(l.hostname, string(w)); ok {
+			common = append(common, both)
+		}
+	}
+	slices.Sort(common)
+	return slices.Compact(common)
+}
+
 // findRival gives the first route of another kind that is attached and shares a host with these hostnames. All routes
 // of one hostname are of one kind, so the first of each speaks for them.
-func (l *listener) findRival(route *Route, hostnames map[string]bool) *Route {
+func (l *listener) findRival(route *Route, hostnames []string) *Route {
 	var first *Route
 	consider := func(r *Route) {
 		if r != nil && r.Kind != route.Kind && (first == nil || resource.ByAge(r, first) < 0) {
 			first = r
 		}
 	}
-	for hostname := range hostnames {
+	for _, hostname := range hostnames {
 		for _, wider := range coverings(hostname) {
 			consider(l.first[wider])
 		}

@@ -17,11 +17,19 @@ func aged(name string, day int) string {
 	return fmt.Sprintf(`%s, creationTimestamp: "2026-01-%02dT00:00:00Z"`, name, day)
 }
 
+// usualSize is what the usual rule comes to, of a route whose name has a letter.
+const usualSize = len("defaulta") + matchOverhead + len("/wide")
+
+// newBudget is one with so much for each.
+func newBudget(each int) Budget { return Budget{(each + 1) / 2 * 5} }
+
 // buildWithin works out which requests reach which rule with room for a number of copies of the usual rule.
 func buildWithin(t *testing.T, usual int, documents ...string) *built {
 	t.Helper()
 	in := NewInput(compilertest.Admit(t, documents...), netip.MustParseAddr("0.0.0.0"))
-	in.maxCopies = usual * (copyOverhead + len("/wide"))
+	needs := Build(in).Usage.All
+	own := needs.Bytes - needs.Copies
+	in = in.Within(newBudget(max(own, usual*usualSize) + usual*usualSize))
 	return newBuilt(Build(in))
 }
 
@@ -85,13 +93,13 @@ func TestCopies(t *testing.T) {
 			"a.org: a|b.org: b|*: w",
 			[]string{reaching("w")},
 		},
-		"what is left out leaves its room to others": {
+		"a younger route without room at its own hostname": {
 			2,
 			[]string{
 				hostRoute("a", 1), hostRoute("b", 1), wideRoute("v", 2), hostRoute("c", 3), routeOf(aged("w", 4), toWeb+", rules: [{matches: ["+usualMatch+", "+usualMatch+"]}]"),
 			},
-			"a.org: a v|b.org: b v|c.org: c|*: v w w",
-			[]string{without("c", "c.org"), reaching("w")},
+			"a.org: a v|b.org: b v|c.org: c v|*: v",
+			[]string{"HTTPRoute default/w: spec.parentRefs[0]: Too long: its matches come to"},
 		},
 		"a younger route counts no hostname that is without": {
 			4,
@@ -125,13 +133,13 @@ func TestCopies(t *testing.T) {
 			"a.org: w a|b.org: b w|*.org: w|*:", nil,
 		},
 		"a hostname of its own, without room for others": {
-			1,
+			2,
 			[]string{wideRoute("v", 2), hostRoute("b", 3), routeOf(aged("w", 4), toFallback+`, hostnames: ["*.org", a.org]`)},
 			"a.org: w|b.org: b w v|*.org: w|*: v",
 			[]string{without("w", "*.org, a.org")},
 		},
-		"each wider hostname by itself": {
-			2,
+		"wider hostnames together": {
+			3,
 			[]string{wideRoute("v", 1), routeOf(aged("w", 1), toFallback+`, hostnames: ["*.org"]`), hostRoute("a", 2)},
 			"a.org: a w v|*.org: w v|*: v", nil,
 		},
@@ -153,7 +161,7 @@ func TestCopies(t *testing.T) {
 func TestCopiesApart(t *testing.T) {
 	web := gatewayOf("web", onPort80+", {name: more, protocol: HTTP, port: 81}", "")
 	narrow := routeOf(aged("b", 3), "parentRefs: [{name: web, sectionName: more}], hostnames: [b.org]"+oneRule)
-	b := buildWithin(t, 1, limpetClass, web, wideRoute("w", 1), narrow, routeOf(aged("a", 2), "parentRefs: [{name: web, sectionName: http}], hostnames: [a.org]"+oneRule))
+	b := buildWithin(t, 2, limpetClass, web, wideRoute("w", 1), narrow, routeOf(aged("a", 2), "parentRefs: [{name: web, sectionName: http}], hostnames: [a.org]"+oneRule))
 	checkText(t, b, `0.0.0.0:80
 		a.org default/web/http: a/0/0 w/0/0
 		* default/web/http: w/0/0
@@ -161,14 +169,15 @@ func TestCopiesApart(t *testing.T) {
 		b.org default/web/more: b/0/0 w/0/0
 		* default/web/more: w/0/0`)
 	compilertest.CheckProblems(t, b.rep.Warnings())
-	if in := NewInputPerGateway(compilertest.Admit(t, web), "a"); in.maxCopies != 0 {
-		t.Errorf("a control plane lays routes out itself, and is held to %d bytes", in.maxCopies)
+	if in := NewInputPerGateway(compilertest.Admit(t, web), "a"); in.budget.All != 0 {
+		t.Errorf("a control plane lays routes out itself, and is held to %d bytes", in.budget.All)
 	}
 }
 
-// TestSizeOfCopy holds that all text which a rule's requests need is counted for each match, and no rule that is dropped.
-func TestSizeOfCopy(t *testing.T) {
+// TestSizeOf holds that all text which a rule's requests need is counted for each match, and no rule that is dropped.
+func TestSizeOf(t *testing.T) {
 	const (
+		each     = len("defaultr") + matchOverhead
 		value    = "abcdefghij"
 		filters  = `[{"type":"RequestHeaderModifier","requestHeaderModifier":{"set":[{"name":"a","value":"abcdefghij"}]}}]`
 		backends = `[{"group":"","kind":"Service","name":"a","port":80,"weight":1}]`
@@ -177,47 +186,52 @@ func TestSizeOfCopy(t *testing.T) {
 		rules string
 		want  int
 	}{
-		"no match":         {"{matches: []}", copyOverhead},
-		"two rules":        {"{}, {}", 2 * (copyOverhead + len("/"))},
-		"a path":           {"{matches: [{path: {value: /" + value + "}}]}", copyOverhead + 11},
-		"headers":          {"{matches: [{headers: [{name: abc, value: " + value + "}, {name: abcd, value: b}]}]}", copyOverhead + 19},
-		"a query":          {"{matches: [{queryParams: [{name: abc, value: " + value + "}]}]}", copyOverhead + 14},
-		"a method":         {"{matches: [{method: GET}]}", copyOverhead + 4},
-		"matches":          {"{matches: [{path: {value: /a}}, {path: {value: /b}}]}", 2 * (copyOverhead + 2)},
-		"filters of each":  {"{matches: [{}, {}], filters: " + filters + "}", 2 * (copyOverhead + len("/") + len(filters))},
-		"backends of each": {"{matches: [{}, {}], backendRefs: " + backends + "}", 2 * (copyOverhead + len("/") + len(backends))},
+		"no match":         {"{matches: []}", each},
+		"two rules":        {"{}, {}", 2 * (each + len("/"))},
+		"a path":           {"{matches: [{path: {value: /" + value + "}}]}", each + 11},
+		"headers":          {"{matches: [{headers: [{name: abc, value: " + value + "}, {name: abcd, value: b}]}]}", each + 2*valueOverhead + 19},
+		"a query":          {"{matches: [{queryParams: [{name: abc, value: " + value + "}]}]}", each + valueOverhead + 14},
+		"a method":         {"{matches: [{method: GET}]}", each + 4},
+		"matches":          {"{matches: [{path: {value: /a}}, {path: {value: /b}}]}", 2 * (each + 2)},
+		"filters of each":  {"{matches: [{}, {}], filters: " + filters + "}", 2 * (each + len("/") + len(filters))},
+		"backends of each": {"{matches: [{}, {}], backendRefs: " + backends + "}", 2 * (each + len("/") + len(backends))},
 	} {
 		route := compilertest.Admit(t, routeOf("r", "rules: ["+c.rules+"]")).Routes[0]
-		if got := sizeOfCopy(route); got != c.want {
+		if got := sizeOf(route); got != c.want {
 			t.Errorf("%s: got %d, want %d", name, got, c.want)
 		}
 	}
 }
 
-// listCopies lists on which hosts routes are that are attached elsewhere, as HOST ROUTE, and how much those of each hostname come to.
-func listCopies(p Port) (copies map[string]bool, sizes map[string]int) {
-	copies, sizes = map[string]bool{}, map[string]int{}
-	for _, h := range p.Hosts {
-		for _, m := range h.Matches {
-			own := h.Listener.Hostnames(m.Route)
-			copies[h.Domain+" "+m.Route.Name] = true
-			at := slices.IndexFunc(coverings(h.Domain), func(c string) bool { return slices.Contains(own, c) })
-			if at > 0 {
-				sizes[coverings(h.Domain)[at]] += sizeOfCopy(m.Route)
-			}
-		}
+// layOut says what there is room for.
+func layOut(in Input) *Layout {
+	tally := NewTally(in)
+	for _, route := range in.objects.Routes {
+		tally.Set(route.Origin().Ref, route)
 	}
-	return copies, sizes
+	return tally.Layout(in.order)
 }
 
-// TestNewcomersTakeNothing adds routes at random, the older ones first: no host loses one that it had, and there are never more copies than
+// listHosts lists on which hosts routes are, as HOST ROUTE, and how much all of them come to.
+func listHosts(p Port) (hosts map[string]bool, size int) {
+	hosts = map[string]bool{}
+	for _, h := range p.Hosts {
+		for _, m := range h.Matches {
+			hosts[h.Domain+" "+m.Route.Name] = true
+			size += sizeOf(m.Route)
+		}
+	}
+	return hosts, size
+}
+
+// TestNewcomersTakeNothing adds routes at random, the older ones first: no host loses one that it had, and there are never more than
 // there is room for.
 //
 // requirements: S75, S86
 func TestNewcomersTakeNothing(t *testing.T) {
-	const room = 4 * (copyOverhead + len("/wide"))
+	const room = 20 * (usualSize + 1)
 	hostnames := strings.Split(`|"*.org"|"*.b.org"|"*.org", a.org|"*.org", c.b.org|"*.org", "*.b.org"|a.org|b.org|c.b.org|d.b.org|e.com|a.org, e.com`, "|")
-	full := 0
+	full, shut := 0, 0
 	for seed := range 60 {
 		random, documents := rand.New(rand.NewPCG(uint64(seed), 1)), []string{limpetClass, gatewayOf("web", onPort80, "")}
 		for day := range 14 {
@@ -229,27 +243,24 @@ func TestNewcomersTakeNothing(t *testing.T) {
 			part := *objects
 			part.Routes = objects.Routes[:n+1]
 			in := NewInput(&part, netip.MustParseAddr("0.0.0.0"))
-			in.maxCopies = room
+			in.budget = newBudget(room)
 			b := newBuilt(Build(in))
-			now, sizes := listCopies(b.ports[0])
+			now, size := listHosts(b.ports[0])
 			for c := range before {
 				if !now[c] {
 					t.Fatalf("seed %d: the newcomer %s takes %q:\n%s", seed, part.Routes[n], c, b)
 				}
 			}
-			for hostname, size := range sizes {
-				if size > room {
-					t.Fatalf("seed %d: those of %s come to %d bytes:\n%s", seed, hostname, size, b)
-				}
-				if size == room {
-					full++
-				}
+			if size > room || size > b.usage.All.Bytes {
+				t.Fatalf("seed %d: all come to %d bytes, and need %d:\n%s", seed, size, b.usage.All.Bytes, b)
 			}
+			layout := layOut(in)
+			shut, full = shut+len(layout.routes), full+len(layout.copies)
 			before = now
 		}
 	}
-	if full < 10 {
-		t.Errorf("there was no room only %d times", full)
+	if full < 10 || shut < 10 {
+		t.Errorf("there was no room for copies only %d times, and for routes %d times", full, shut)
 	}
 }
 

@@ -18,9 +18,9 @@ func (b *builder) layOutPorts() []Port {
 			TLS: speaksTLS(listeners), UDP: key.udp, Trusted: front.trusted, ProxyTLSPorts: front.tlsPorts,
 		}
 		domains := listOwnedHosts(listeners)
-		limited := b.limitCopies(domains)
+		b.tellCopies(key, domains)
 		for _, d := range domains {
-			ranked := b.matchesFor(d, limited)
+			ranked := b.matchesFor(key, d)
 			if !b.isolated && !d.owner.StreamsOnly() {
 				b.tellEqual(d.hostname, ranked)
 			}
@@ -65,9 +65,7 @@ type ownedHost struct {
 
 // newOwnedHost makes one of a hostname that a listener of the port covers.
 func newOwnedHost(listeners map[string]*listener, hostname string) ownedHost {
-	covering := coverings(hostname)
-	at := slices.IndexFunc(covering, func(h string) bool { return listeners[h] != nil })
-	return ownedHost{hostname, covering, listeners[covering[at]]}
+	return ownedHost{hostname, coverings(hostname), ownerOf(listeners, hostname)}
 }
 
 // listOwnedHosts gives every hostname that makes a difference on a port: those of the listeners, and those at which routes are attached
@@ -88,14 +86,14 @@ func listOwnedHosts(listeners map[string]*listener) []ownedHost {
 }
 
 // matchesFor gives the matches for requests to a domain.
-func (b *builder) matchesFor(d ownedHost, limited limitedCopies) []rankedMatch {
+func (b *builder) matchesFor(port portKey, d ownedHost) []rankedMatch {
 	var ranked []rankedMatch
 	seen := map[*Route]bool{}
 	for _, hostname := range d.covering {
 		if len(ranked) > 0 && d.owner.StreamsOnly() {
 			break // the first has all of a host's connections
 		}
-		for _, route := range limited.routesAt(hostname, d) {
+		for _, route := range b.routesAt(hostname, port, d) {
 			if seen[route] {
 				continue
 			}
@@ -114,4 +112,14 @@ func (b *builder) matchesFor(d ownedHost, limited limitedCopies) []rankedMatch {
 func hasHostname(route *Route, hostname string) bool {
 	return slices.Contains(route.Value.Spec.Hostnames, gatewayv1.Hostname(hostname)) ||
 		len(route.Value.Spec.Hostnames) == 0 && hostname == anyHost
+}
+
+// ownerOf is the most specific listener of a port that covers a hostname.
+func ownerOf(listeners map[string]*listener, hostname string) *listener {
+	for _, h := range coverings(hostname) {
+		if l := listeners[h]; l != nil {
+			return l
+		}
+	}
+	return nil
 }

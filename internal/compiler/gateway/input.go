@@ -30,14 +30,15 @@ type Input struct {
 	// order says who goes first, and hosts are those that its routes had for themselves before.
 	order *seniority.Order
 	hosts SoleHosts
-	// maxCopies is how many bytes of copies the routes of a hostname may come to; 0 for no limit, where a control plane makes them.
-	maxCopies int
+	// budget is how much is laid out, and layout what that comes to for all routes, where these are a part of them; else nil.
+	budget Budget
+	layout *Layout
 }
 
 // NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind; those whose class is
 // not in the input are left out.
 func NewInput(objects *resource.Objects, bind netip.Addr) Input {
-	return Input{bind: bind, controller: objects.ControllerName(), maxCopies: maxCopies, objects: &resource.Objects{
+	return Input{bind: bind, controller: objects.ControllerName(), budget: Budget{DefaultBudget}, objects: &resource.Objects{
 		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
 		Grants: objects.Grants, HostRoutes: objects.HostRoutes, Namespaces: objects.Namespaces, Refused: objects.Refused,
 		ListenerSets: objects.ListenerSets, ConfigMaps: objects.ConfigMaps,
@@ -47,6 +48,18 @@ func NewInput(objects *resource.Objects, bind netip.Addr) Input {
 // Apart is the input where each Gateway has proxies of its own, so that Gateways share no port.
 func (in Input) Apart() Input {
 	in.apart = true
+	return in
+}
+
+// Within is the input with a budget of its own.
+func (in Input) Within(budget Budget) Input {
+	in.budget = budget
+	return in
+}
+
+// LaidOut is a part of an input, with the layout of the whole.
+func (in Input) LaidOut(layout *Layout) Input {
+	in.layout = layout
 	return in
 }
 
@@ -111,7 +124,7 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
 	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated && in.own == other.own &&
-		in.assumeClass == other.assumeClass && in.apart == other.apart && in.maxCopies == other.maxCopies &&
+		in.assumeClass == other.assumeClass && in.apart == other.apart && in.budget == other.budget && in.layout.Equal(other.layout) &&
 		maps.Equal(in.refused, other.refused) && maps.Equal(in.hosts, other.hosts) && in.objects.Equal(other.objects) &&
 		in.order.RanksAs(other.order) && other.order.RanksAs(in.order)
 }

@@ -32,7 +32,7 @@ type listener struct {
 	last     *Route            // the route attached last
 	// mixed says that a control plane serves it, and lets routes of several kinds have a host.
 	mixed  bool
-	bound  int // on how many addresses it listens
+	ports  []portKey // that it listens on
 	common map[*Route][]string
 	// certificates are those that it can show, for TLS; without any it serves nothing.
 	certificates []ir.Certificate
@@ -294,7 +294,7 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 	l.findOverlaps(b.ports[key])
 	b.ports[key][l.hostname] = l
 	b.claims[claim] = true
-	l.bound++
+	l.ports = append(l.ports, key)
 }
 
 const invalidKinds = string(gatewayv1.ListenerReasonInvalidRouteKinds)

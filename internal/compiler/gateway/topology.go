@@ -70,6 +70,9 @@ type Topology struct {
 	// OfGateways is what there was to say of Gateways and their classes, and OfRoutes of routes.
 	OfGateways, OfRoutes report.Report
 
+	// Usage is what all routes need, be there room for them or not.
+	Usage Usage
+
 	claims    Claims
 	soleHosts SoleHosts
 }
@@ -84,13 +87,12 @@ func Build(in Input) *Topology {
 	b.addGateways(in.objects)
 	b.checkStraySets()
 	b.rep = &t.OfRoutes
-	for _, route := range in.objects.Routes {
-		b.attachRoute(route)
+	if b.layout == nil {
+		tally := b.tally()
+		t.Usage, b.layout = tally.Usage(), tally.Layout(in.order)
 	}
-	b.reserveHosts(in.objects.HostRoutes)
-	for _, route := range in.objects.HostRoutes {
-		b.attachToHost(route)
-	}
+	b.attachRoutes()
+	b.withhold()
 	t.Ports, t.Attachments, t.claims = b.layOutPorts(), b.status, b.claims
 	for host, route := range b.soleHosts {
 		t.soleHosts[host] = route.Origin().Ref

@@ -18,6 +18,7 @@ type built struct {
 	ports  []Port
 	status *AttachmentStatus
 	rep    *report.Report
+	usage  Usage
 }
 
 // buildAll works out which requests reach which rule, where limpet serves the Gateways on 0.0.0.0.
@@ -40,7 +41,7 @@ func newBuilt(t *Topology) *built {
 	rep := &report.Report{}
 	rep.Add(&t.OfGateways)
 	rep.Add(&t.OfRoutes)
-	return &built{t.Ports, t.Attachments, rep}
+	return &built{t.Ports, t.Attachments, rep, t.Usage}
 }
 
 // String has a line for each port and one for each host of it: its domain, the listener, and its matches as

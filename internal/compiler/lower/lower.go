@@ -18,7 +18,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -47,7 +46,6 @@ type Input struct {
 	Draining *Draining
 	// Owners is nil where nobody remembers whose addresses were.
 	Owners Owners
-	Pause  parallel.Pause
 }
 
 // Lower gives the configuration of a proxy for the ports, and what it comes to for the requests that no session pins,
@@ -71,7 +69,6 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 			config.Listeners = append(config.Listeners, listener)
 		}
 	}
-	l.Pause.Take()
 	l.adviseRevoked()
 	for _, c := range l.clusters {
 		config.Clusters = append(config.Clusters, c)
@@ -220,7 +217,6 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 	r.traffic = listBackendTraffic(route, index, decided, choices, retries)
 	l.traffic = append(l.traffic, r.traffic...)
 	l.rules[key] = r
-	l.Pause.TakeAfter(len(l.rules))
 	return r
 }
 

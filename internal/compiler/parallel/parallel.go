@@ -4,22 +4,11 @@ package parallel
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 )
 
 // maxBatch is the most items that a worker takes at a time: enough that taking them costs nothing, and few enough that
 // no worker is left with the last ones.
 const maxBatch = 64
-
-// sparing is how many calls of Sparingly are under way.
-var sparing atomic.Int32
-
-// Sparingly has work take one processor, and leave the others to what must be done soon.
-func Sparingly(work func()) {
-	sparing.Add(1)
-	defer sparing.Add(-1)
-	work()
-}
 
 // A Pause is taken between the steps of long work, and holds that up while something more urgent goes on; nil for none.
 type Pause func()
@@ -41,16 +30,9 @@ func (p Pause) TakeAfter(done int) {
 	}
 }
 
-func countWorkers() int {
-	if sparing.Load() > 0 {
-		return 1
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
 // Each calls work with every item once, some of them at a time, from as many goroutines as there are processors.
 func Each[T any](items []T, work func(some []T)) {
-	workers := countWorkers()
+	workers := runtime.GOMAXPROCS(0)
 	size := max(1, min(maxBatch, len(items)/(4*workers)))
 	next := make(chan []T)
 	var wait sync.WaitGroup

@@ -22,7 +22,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -36,6 +35,8 @@ type Settings struct {
 	PlatformBackends []schema.GroupKind
 	// Bind is where Gateways listen that say nothing of it.
 	Bind netip.Addr
+	// Budget is how much is laid out.
+	Budget gateway.Budget
 	// Apart says that each Gateway has proxies of its own; else one has all of them.
 	Apart bool
 	// AssumeClass takes a GatewayClass that is not in the input for limpet's.
@@ -65,6 +66,8 @@ type Input struct {
 	// Shared is what parts have in common; nil for the part that makes it, from Whole if that is not nil.
 	Shared *Shared
 	Whole  *Whole
+	// Layout is what there is room for in all, for a part; nil to find out.
+	Layout *gateway.Layout
 	// Targets are what policies can be attached to; nil to find them among the objects.
 	Targets *policy.Targets
 	// Listening says where Gateways may listen, and who goes first, and HeldNames are the sessions' names in the last result.
@@ -79,7 +82,6 @@ type Input struct {
 	WithoutStreams bool
 	// Cache keeps the results of steps.
 	Cache Cache
-	Pause parallel.Pause
 }
 
 // Part is what the objects of an input come to.
@@ -104,20 +106,15 @@ func Run(in Input, rep *report.Report) *Part {
 	} else {
 		others = &report.Report{}
 	}
-	in.Pause.Take()
 	p.Topology = in.Cache.topology.Get(in.newTopologyInput(p.Shared), gateway.Build)
 	others.Add(&p.Topology.OfGateways)
 	rep.Add(&p.Topology.OfRoutes)
-	in.Pause.Take()
 	if p.Shared.Places == nil {
 		p.Shared.Places, p.Shared.Claims = in.newPlaces(p.Topology.Claims()), p.Topology.Claims()
 	}
 	p.Backends = in.indexBackends(p.Shared, rep)
-	in.Pause.Take()
 	p.Decisions = in.decide(p, others, rep)
-	in.Pause.Take()
 	in.lower(p, rep)
-	in.Pause.Take()
 	return p
 }
 
@@ -126,12 +123,17 @@ func (in *Input) newTopologyInput(shared *Shared) gateway.Input {
 	if in.ControlPlane != "" {
 		return gateway.NewInputPerGateway(in.Objects, in.ControlPlane)
 	}
-	return in.newGatewayInput().Settled(shared.Refused, in.Listening)
+	return in.newGatewayInput().Settled(shared.Refused, in.Listening).LaidOut(in.Layout)
+}
+
+// NewTally counts for the listeners of a part, and no routes yet.
+func NewTally(in Input) *gateway.Tally {
+	return gateway.NewTally(in.newGatewayInput().Settled(in.Shared.Refused, in.Listening))
 }
 
 // newGatewayInput is that of limpet's own Gateways, before it is settled who has what several want.
 func (in *Input) newGatewayInput() gateway.Input {
-	gateways := gateway.NewInput(in.Objects, in.Bind).AssumeClasses(in.AssumeClass)
+	gateways := gateway.NewInput(in.Objects, in.Bind).AssumeClasses(in.AssumeClass).Within(in.Budget)
 	if in.Apart {
 		gateways = gateways.Apart()
 	}
@@ -152,7 +154,7 @@ func (in *Input) indexBackends(shared *Shared, rep *report.Report) *backend.Inde
 // decide decides on the session persistence of every path that requests take.
 func (in *Input) decide(p *Part, attaching, rep *report.Report) *policy.Decisions {
 	o := in.Policy
-	o.Order, o.HeldNames, o.Pause = in.Listening.Order, in.HeldNames, in.Pause
+	o.Order, o.HeldNames = in.Listening.Order, in.HeldNames
 	if in.Targets == nil {
 		return in.Cache.rules.Decide(in.Objects, p.Topology.Ports, p.Backends, o, rep)
 	}
@@ -172,6 +174,6 @@ func (in *Input) lower(p *Part, rep *report.Report) {
 	p.Plan.Proxy, p.Traffic = lower.Lower(ports, lower.Input{
 		Backends: p.Backends, BackendTLS: p.Shared.BackendTLS, LoadBalancing: p.Shared.LoadBalancing, RetryBudgets: p.Shared.Budgets,
 		Decisions: p.Decisions, Draining: in.Draining, Owners: in.Owners, LocalClients: in.LocalClients,
-		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, Native: in.Native, Pause: in.Pause,
+		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, Native: in.Native,
 	}, rep)
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
@@ -33,7 +32,6 @@ type Options struct {
 	AncestorLimit func(ancestors.Input) *ancestors.Limit
 	// KnowsTermination says that the input tells since when hosts terminate.
 	KnowsTermination bool
-	Pause            parallel.Pause
 }
 
 // Decide works out which session persistence requests have on every path that they take through the ports. What can't be
@@ -49,21 +47,14 @@ func (c Cache) DecidePart(
 	objects *resource.Objects, targets *Targets, ports []gateway.Port, backends *backend.Index, o Options, attaching, rep *report.Report,
 ) *Decisions {
 	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, attaching)
-	o.Pause.Take()
 	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
-	o.Pause.Take()
 	limit := findAncestorLimit(objects, targets, attached, rules, o, rep)
-	o.Pause.Take()
 	inputs := gatherInputs(rules, attached, limit, o)
-	o.Pause.Take()
 	claimed := c.shareSessions(c.resolveAndClaim(inputs), o.HeldNames)
-	o.Pause.Take()
 	named := assignNames(claimed, o)
-	o.Pause.Take()
 	decided, shared := shareRules(rules, c.configureRules(named), limit)
 	noteLimits(decided, o)
 
-	o.Pause.Take()
 	d := newDecisions(attached, limit, named, decided, shared)
 	r := &reporter{attached: attached, limit: limit, targets: targets, objects: objects, options: o, rep: rep}
 	r.reportAll(decided, d.Renames)

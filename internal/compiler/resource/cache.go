@@ -88,32 +88,28 @@ func (t *admittedText) Silent() bool {
 }
 
 // Admit is [Admit] but for the texts that the last admission had, too: their documents are moved to where they stand now.
-func (c Cache) Admit(sources []read.Source, o Options, pause parallel.Pause, rep *report.Report) (*Objects, error) {
-	objects, _, err := c.admit(sources, o, nil, pause, rep)
+func (c Cache) Admit(sources []read.Source, o Options, rep *report.Report) (*Objects, error) {
+	objects, _, err := c.admit(sources, o, nil, rep)
 	return objects, err
 }
 
 // admit is Admit where some names are those of documents elsewhere. It gives the first document of each name, too.
 func (c Cache) admit(
-	sources []read.Source, o Options, elsewhere placesByName, pause parallel.Pause, rep *report.Report,
+	sources []read.Source, o Options, elsewhere placesByName, rep *report.Report,
 ) (*Objects, documentsByName, error) {
 	servers, err := loadAdmitters()
 	if err != nil {
 		return nil, nil, err
 	}
 	texts := read.Split(sources, rep)
-	pause.Take()
 	parts := c.listInputs(texts, &o)
-	pause.Take()
 	all := parallel.Map(parts, func(some []textInputs, results []*admittedText) {
 		a := &admitter{options: o, admitters: servers}
 		c.texts.GetSome(some, results, func(in textInputs) *admittedText { return a.admitText(in.text) })
 	})
-	pause.Take()
 	moveDocuments(all, texts)
 	read.ReportEmpty(texts, rep)
 	objects, first := mergeTexts(all, texts, elsewhere, rep)
-	pause.Take()
 	objects.sortAll(c.orders)
 	return objects, first, nil
 }

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -106,10 +107,21 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 		return "must be an IPv6 address"
 	case ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast():
 		return "must not be unspecified, multicast or link-local"
+	case ip == broadcast:
+		return "must not be the broadcast address"
+	case slices.Contains(metadataServices, ip):
+		return "must not be that of a cloud's metadata service, which gives machines their credentials"
 	default:
 		return ""
 	}
 }
+
+// metadataServices are the addresses of clouds' metadata services that are not link-local: Alibaba's, Azure's, and AWS's of IPv6.
+var metadataServices = []netip.Addr{
+	netip.AddrFrom4([4]byte{100, 100, 100, 200}), netip.AddrFrom4([4]byte{168, 63, 129, 16}), netip.MustParseAddr("fd00:ec2::254"),
+}
+
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
 func sliceFields() support.Fields {
 	return support.Fields{

@@ -84,7 +84,7 @@ func (s *Store) admit(source read.Source, elsewhere placesByName) (now *storedSo
 	if now.cache.texts == nil && bytes.Contains(source.Data, []byte("\n---")) {
 		now.cache = NewCache()
 	}
-	if now.objects, now.names, err = now.cache.admit([]read.Source{source}, s.options, elsewhere, nil, &now.rep); err != nil {
+	if now.objects, now.names, err = now.cache.admit([]read.Source{source}, s.options, elsewhere, &now.rep); err != nil {
 		return nil, err
 	}
 	memo.Sweep(now.cache.Steps(), true)

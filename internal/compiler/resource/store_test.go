@@ -94,9 +94,8 @@ func TestSettleNames(t *testing.T) {
 		if err := s.SettleNames(func() []string { return order }, visit, visit); err != nil {
 			t.Fatal(err)
 		}
-		all := s.Objects().Services
-		if len(all) != 1 || placeOf(all[0].Document).file != order[0] {
-			t.Errorf("order %v: Services %v", order, all)
+		if first, other := s.sources[order[0]].objects.Services, s.sources[order[1]].objects.Services; len(first) != 1 || len(other) != 0 {
+			t.Errorf("order %v: the first source has %v, the other %v", order, first, other)
 		}
 		if of := s.ReportOf(order[1]); len(of.Errors(false)) != 1 || !s.ReportOf(order[0]).Silent() {
 			t.Errorf("order %v: %v, %v", order, s.ReportOf(order[0]).Problems(), of.Problems())

@@ -16,7 +16,7 @@ import (
 // that are missing or that no Gateway leads to.
 func (b *builder) writeBackendTLS() {
 	for _, p := range b.Objects.BackendTLS {
-		was := parseStatus[gatewayv1.PolicyStatus](p.Status)
+		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, b.newPolicyStatus(p.Value.ObjectMeta, was, b.listBackendTLSEntries(p)))
 	}
 }

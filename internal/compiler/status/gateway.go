@@ -18,7 +18,7 @@ func (b *builder) writeClasses() {
 		if c.Value.Spec.ControllerName != b.Objects.ControllerName() {
 			continue
 		}
-		s := parseStatus[gatewayv1.GatewayClassStatus](c.Status)
+		s := parseStatus[gatewayv1.GatewayClassStatus](b, c)
 		accepted := newCondition(gatewayv1.GatewayClassConditionStatusAccepted, true, gatewayv1.GatewayClassReasonAccepted,
 			"limpet compiles Gateways of this class")
 		if faults := filterByReason(b.problems[c.Ref()], gatewayv1.GatewayClassReasonInvalidParameters); len(faults) > 0 {
@@ -34,7 +34,7 @@ func (b *builder) writeClasses() {
 
 // writeGateway writes a Gateway's status: its listeners', and what they come to.
 func (b *builder) writeGateway(g *gateway.Status) {
-	o, was := g.Gateway.Value, parseStatus[gatewayv1.GatewayStatus](g.Gateway.Status)
+	o, was := g.Gateway.Value, parseStatus[gatewayv1.GatewayStatus](b, g.Gateway)
 	w := b.newWriter(o.ObjectMeta)
 	problems := b.problems[g.Gateway.Ref()]
 	s := gatewayv1.GatewayStatus{}

@@ -15,7 +15,7 @@ import (
 func (b *builder) writeHostRoutes() {
 	for _, r := range b.Objects.HostRoutes {
 		kind, meta := metav1.TypeMeta{APIVersion: r.Value.APIVersion, Kind: r.Kind}, r.Value.ObjectMeta
-		s := parseStatus[contourapi.Status](r.Status)
+		s := parseStatus[contourapi.Status](b, r)
 		b.setValid(&s, r.Kind, meta, b.problems[r.Ref()])
 		s.Replace(ownedByAffected, func(was []metav1.Condition) []metav1.Condition {
 			return b.newWriter(meta).merge(was, ownedByAffected, b.findAffecting(r.Ref(), anyGateway).listConditions()...)
@@ -27,7 +27,7 @@ func (b *builder) writeHostRoutes() {
 // writeAuthServices writes the statuses of what stands for Services.
 func (b *builder) writeAuthServices() {
 	for _, o := range b.Objects.AuthServices {
-		s := parseStatus[contourapi.Status](o.Status)
+		s := parseStatus[contourapi.Status](b, o)
 		b.setValid(&s, o.Kind, o.Value.ObjectMeta, b.problems[o.Ref()])
 		b.addObject(o.Value.TypeMeta, o.Value.ObjectMeta, s)
 	}

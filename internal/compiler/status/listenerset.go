@@ -35,7 +35,7 @@ func (b *builder) setStates(g *gateway.Status, s *gateway.SetStatus) (states []l
 
 // writeListenerSet writes a ListenerSet's status. It is accepted as long as one of its listeners is.
 func (b *builder) writeListenerSet(g *gateway.Status, s *gateway.SetStatus) {
-	o, was := s.Set.Value, parseStatus[gatewayv1.ListenerSetStatus](s.Set.Status)
+	o, was := s.Set.Value, parseStatus[gatewayv1.ListenerSetStatus](b, s.Set)
 	w, states := b.newWriter(o.ObjectMeta), b.setStates(g, s)
 	var there []gatewayv1.ListenerStatus
 	for _, l := range was.Listeners {

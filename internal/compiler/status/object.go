@@ -48,6 +48,8 @@ type Input struct {
 	Problems []report.Problem
 	// Withheld says why the target goes without the session that was decided on a path, empty where it does not; nil is never.
 	Withheld func(*policy.Decision) string
+	// Current gives what an object's status is now; nil where that is in its document.
+	Current func(object.Ref) json.RawMessage
 	// Now is the transition time of conditions that are new or have changed.
 	Now time.Time
 	// Proxies has, by their keys, the Gateways for which proxies are run.
@@ -122,10 +124,16 @@ func (b *builder) addObject(kind metav1.TypeMeta, meta metav1.ObjectMeta, status
 	b.Pause.TakeAfter(len(b.objects))
 }
 
-// parseStatus reads the status that a document came with. What is none of the type counts as nothing: only controllers
+// parseStatus reads the status that an object has. What is none of the type counts as nothing: only controllers
 // write there, and an API server would have refused it.
-func parseStatus[T any](raw any) (status T) {
-	text, err := json.Marshal(raw)
+func parseStatus[T, V any](b *builder, o *resource.Object[V]) (status T) {
+	if b.Current != nil {
+		if text := b.Current(o.Ref()); text == nil || json.Unmarshal(text, &status) != nil {
+			return *new(T)
+		}
+		return status
+	}
+	text, err := json.Marshal(o.Status)
 	if err != nil || json.Unmarshal(text, &status) != nil {
 		return *new(T)
 	}

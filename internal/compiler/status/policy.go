@@ -37,7 +37,7 @@ type entry struct {
 
 func (b *builder) writePolicies() {
 	for _, p := range b.Objects.SessionPolicies {
-		was := parseStatus[gatewayv1.PolicyStatus](p.Status)
+		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		b.addObject(
 			p.Value.TypeMeta,
 			p.Value.ObjectMeta,
@@ -45,7 +45,7 @@ func (b *builder) writePolicies() {
 		)
 	}
 	for _, p := range b.Objects.TrafficPolicies {
-		was := parseStatus[gatewayv1.PolicyStatus](p.Status)
+		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		b.addObject(
 			p.Value.TypeMeta,
 			p.Value.ObjectMeta,

@@ -20,7 +20,7 @@ var ownedByRoute = append([]string{string(gatewayv1.RouteConditionPartiallyInval
 
 func (b *builder) writeRoutes() {
 	for _, r := range b.Objects.Routes {
-		was := parseStatus[gatewayv1.HTTPRouteStatus](r.Status)
+		was := parseStatus[gatewayv1.HTTPRouteStatus](b, r)
 		s := gatewayv1.HTTPRouteStatus{RouteStatus: gatewayv1.RouteStatus{Parents: b.newRouteParents(r, was.Parents)}}
 		b.addObject(r.Value.TypeMeta, r.Value.ObjectMeta, s)
 	}

@@ -15,7 +15,7 @@ type ServiceStatus struct {
 // writeServices writes the conditions of Services that policies affect, and takes them from those that none affects any more.
 func (b *builder) writeServices() {
 	for _, o := range b.Objects.Services {
-		s := parseStatus[ServiceStatus](o.Status)
+		s := parseStatus[ServiceStatus](b, o)
 		affected := b.affectedBackend(o.Ref(), anyGateway)
 		isAffected := func(c metav1.Condition) bool { return slices.Contains(ownedByAffected, c.Type) }
 		if len(affected) == 0 && !slices.ContainsFunc(s.Conditions, isAffected) {

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // The names of the filters, by which routes enable them.
@@ -71,22 +72,27 @@ func (e *emitter) newFilter(name string, m proto.Message) *hcmv3.HttpFilter {
 	return &hcmv3.HttpFilter{Name: name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(m)}}
 }
 
-// newFence takes the pin header out of what clients send and get where stateful_session is on. It comes first, so that on
+// newFence takes the pin header out of what clients send and get where stateful_session is on, and the header of the backend out of
+// what they send. It comes first, so that on
 // the way back it is last: no client can steer a session or learn a host's address by that header, not even on a worker
 // for which Envoy could not make a VM, where it leaves limpet out without a word. Other routes need no more than their
 // route configuration removes.
 func (e *emitter) newFence() *hcmv3.HttpFilter {
-	remove := []*mutationv3.HeaderMutation{{
-		Action: &mutationv3.HeaderMutation_Remove{Remove: e.settings.Plugin.PinHeader},
-	}}
+	pin := newRemoval(e.settings.Plugin.PinHeader)
+	both := append(newRemoval(policyconfig.BackendHeader(e.settings.Plugin.PinHeader)), pin...)
 	f := e.newFilter(fenceFilter, &headermutationv3.HeaderMutation{
 		Mutations: &headermutationv3.Mutations{
-			RequestMutations: remove, RequestTrailersMutations: remove,
-			ResponseMutations: remove, ResponseTrailersMutations: remove,
+			RequestMutations: both, RequestTrailersMutations: pin,
+			ResponseMutations: pin, ResponseTrailersMutations: pin,
 		},
 	})
 	f.Disabled = true
 	return f
+}
+
+// newRemoval takes a header out.
+func newRemoval(header string) []*mutationv3.HeaderMutation {
+	return []*mutationv3.HeaderMutation{{Action: &mutationv3.HeaderMutation_Remove{Remove: header}}}
 }
 
 // newLimpet verifies tokens and makes them.

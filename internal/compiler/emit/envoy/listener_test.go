@@ -93,7 +93,7 @@ func TestFilters(t *testing.T) {
 	checkYAML(t, at(t, bootstrap(t, serving(), newSettings()), firstManager+".http_filters"), `
 - name: envoy.filters.http.header_mutation
   disabled: true
-  typed_config: {mutations: {request_mutations: [{remove: x-limpet-pin}], request_trailers_mutations: [{remove: x-limpet-pin}], response_mutations: [{remove: x-limpet-pin}], response_trailers_mutations: [{remove: x-limpet-pin}]}}
+  typed_config: {mutations: {request_mutations: [{remove: x-limpet-pin-backend}, {remove: x-limpet-pin}], request_trailers_mutations: [{remove: x-limpet-pin}], response_mutations: [{remove: x-limpet-pin}], response_trailers_mutations: [{remove: x-limpet-pin}]}}
 - name: limpet
   disabled: true
   typed_config:
@@ -148,7 +148,7 @@ dynamic_resources: null
 static_resources: {clusters: null}
 overload_manager: {resource_monitors: [{name: envoy.resource_monitors.global_downstream_max_connections, typed_config: {max_active_downstream_connections: "50000"}}]}
 stats_config: {stats_tags: [{tag_name: limpet_policy}, {tag_name: limpet_outcome}]}`)
-	checkYAML(t, at(t, b, firstManager+".route_config"), `{request_headers_to_remove: [x-other-pin], response_headers_to_remove: [x-other-pin]}`)
+	checkYAML(t, at(t, b, firstManager+".route_config"), `{request_headers_to_remove: [x-other-pin, x-other-pin-backend], response_headers_to_remove: [x-other-pin]}`)
 	settings.Admin = netip.MustParseAddrPort("127.0.0.1:9901")
 	checkYAML(t, bootstrap(t, serving(), settings), `{admin: {address: {socket_address: {address: 127.0.0.1, port_value: 9901}}}}`)
 }

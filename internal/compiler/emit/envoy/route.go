@@ -48,13 +48,10 @@ func (e *emitter) setEach(of map[string]*anypb.Any, to *anypb.Any) {
 	of[fenceFilter], of[wasmFilter], of[sessionFilter] = to, to, to
 }
 
-// listHiddenHeaders are those that neither backends nor mirrors see. With the native filter the pin header means nothing here, and
-// perhaps something to another proxy with limpet.wasm behind this one.
+// listHiddenHeaders are those that neither backends nor mirrors see. Where they mean nothing here, they may mean something to another
+// proxy with limpet.wasm behind this one.
 func (e *emitter) listHiddenHeaders() []string {
-	hidden := []string{e.settings.Plugin.PinHeader}
-	if e.settings.Native {
-		hidden = append(hidden, policyconfig.BackendHeader(e.settings.Plugin.PinHeader)) // with limpet.wasm the fence does it
-	}
+	hidden := []string{e.settings.Plugin.PinHeader, policyconfig.BackendHeader(e.settings.Plugin.PinHeader)}
 	if e.settings.Plugin.DebugTickets {
 		hidden = append(hidden, policyconfig.TicketHeader)
 	}
@@ -144,7 +141,7 @@ func (e *emitter) switchSessions(route *routev3.Route, r *ir.Route) {
 		own[sessionFilter] = e.enableSession(r.FailStatus)
 	}
 	if r.Within && !e.settings.Native {
-		own[fenceFilter], own[withinFilter] = e.fenceBackend(), e.enableFilter()
+		own[withinFilter] = e.enableFilter()
 	}
 	if len(own) > 0 {
 		route.TypedPerFilterConfig = own

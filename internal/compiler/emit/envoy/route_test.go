@@ -146,7 +146,7 @@ func TestHosts(t *testing.T) {
 	checkYAML(t, at(t, bootstrap(t, config, newSettings()), firstManager+".route_config"), `
 name: listener/0.0.0.0/80
 ignore_port_in_host_matching: true
-request_headers_to_remove: [x-limpet-pin]
+request_headers_to_remove: [x-limpet-pin, x-limpet-pin-backend]
 response_headers_to_remove: [x-limpet-pin]
 virtual_hosts:
 - {name: b.example.com, domains: [b.example.com], routes: [{name: "2"}, {name: "1"}]}

@@ -5,12 +5,9 @@ import (
 	"slices"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	headermutationv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
 	headertometadatav3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_to_metadata/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -23,15 +20,6 @@ const withinFilter = "envoy.filters.http.header_to_metadata"
 // usesWithin reports whether sessions of some route stay in their backend.
 func usesWithin(config *ir.Config) bool {
 	return slices.ContainsFunc(config.Clusters, func(c ir.Cluster) bool { return c.Within })
-}
-
-// fenceBackend switches the fence on for a route, and has it take away a client's header of the backend too.
-func (e *emitter) fenceBackend() *anypb.Any {
-	return e.pack(&headermutationv3.HeaderMutationPerRoute{Mutations: &headermutationv3.Mutations{
-		RequestMutations: []*mutationv3.HeaderMutation{{
-			Action: &mutationv3.HeaderMutation_Remove{Remove: policyconfig.BackendHeader(e.settings.Plugin.PinHeader)},
-		}},
-	}})
 }
 
 // newWithinFilter reads the header that limpet sets, and takes it out of the request. It comes after limpet; what a client has

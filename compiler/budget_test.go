@@ -1,0 +1,134 @@
+package compiler
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// evilGateway is another tenant's Gateway, with some listeners.
+func evilGateway(listeners int) string {
+	var list []string
+	for i := range listeners {
+		list = append(list, fmt.Sprintf("{name: l%d, protocol: HTTP, port: %d}", i, 8000+i))
+	}
+	return fmt.Sprintf(`---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw, namespace: evil, creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {gatewayClassName: limpet, listeners: [%s]}
+`, strings.Join(list, ", "))
+}
+
+// evilRoute is a route of that tenant's.
+func evilRoute(name, spec string) string {
+	return fmt.Sprintf(`---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: %s, namespace: evil, creationTimestamp: "2026-01-02T00:00:00Z"}
+spec: {parentRefs: [{name: gw}], %s}
+`, name, spec)
+}
+
+// wideAttack is wildcard hostnames with 64 paths of a kilobyte, and hosts below each: 16 MiB of copies for each of them.
+func wideAttack(wide, hosts int) string {
+	var text strings.Builder
+	text.WriteString(evilGateway(1))
+	paths := make([]string, 64)
+	for i := range paths {
+		paths[i] = fmt.Sprintf("{path: {value: /%d%s}}", i, strings.Repeat("x", 1000))
+	}
+	for w := range wide {
+		text.WriteString(evilRoute(fmt.Sprintf("wide-%d", w), fmt.Sprintf("hostnames: ['*.a%d.example'], rules: [{matches: [%s]}]", w, strings.Join(paths, ", "))))
+		for h := 0; h < hosts; h += 16 {
+			var names []string
+			for n := h; n < min(h+16, hosts); n++ {
+				names = append(names, fmt.Sprintf("h%d.a%d.example", n, w))
+			}
+			text.WriteString(evilRoute(fmt.Sprintf("host-%d-%d", w, h), "hostnames: ["+strings.Join(names, ", ")+"]"))
+		}
+	}
+	return text.String()
+}
+
+// bigAttack is a route of 1.29 MB on many listeners: it has hostnames, and matches with 16 headers of 4 kB.
+func bigAttack(listeners, hostnames, matches int) string {
+	headers := make([]string, 16)
+	for i := range headers {
+		headers[i] = fmt.Sprintf("{name: h%d, value: %s}", i, strings.Repeat("v", 4000))
+	}
+	names, each := make([]string, hostnames), make([]string, matches)
+	for i := range names {
+		names[i] = fmt.Sprintf("h%d.example", i)
+	}
+	for i := range each {
+		each[i] = fmt.Sprintf("{path: {value: /%d}, headers: [%s]}", i, strings.Join(headers, ", "))
+	}
+	return evilGateway(listeners) + evilRoute("big", fmt.Sprintf("hostnames: [%s], rules: [{matches: [%s]}]", strings.Join(names, ", "), strings.Join(each, ", ")))
+}
+
+// TestRouteBudgets lays out what a tenant who may write a Gateway and HTTPRoutes makes as large as it can: it is served or refused in
+// status, it is no more than its share, another tenant has all of its own, and a change of it is followed.
+//
+// requirements: S87
+func TestRouteBudgets(t *testing.T) {
+	const share = 16 << 20
+	victim := copiesGateway + copiesRoute("mine", 1000000, "hostnames: [mine.example], rules: [{backendRefs: [{name: app, port: 80}]}]")
+	for name, c := range map[string]struct {
+		attack string
+		told   string
+		status string
+	}{
+		"copies for many wildcards":      {wideAttack(6, 200), "those that go first leave no room for this one's matches in the 16 MiB of namespace evil", ""},
+		"one route on 48 listeners":      {bigAttack(48, 16, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 953.2 MiB on all hostnames and listeners of Gateway evil/gw, more than what goes first leaves of the 16 MiB of namespace evil", "OverBudget"},
+		"the same with fewer hostnames":  {bigAttack(8, 2, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 19", "OverBudget"},
+		"as much of it as there is room": {bigAttack(1, 12, 20), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{}}}
+			f := newFollower(t, o)
+			for _, text := range []string{victim, victim + c.attack, victim} {
+				if err := compareFollowed(t, name, f, []Source{{Name: "all.yaml", Data: []byte(text)}}, o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sources := []Source{{Name: "all.yaml", Data: []byte(victim + c.attack)}}
+			result, err := Compile(sources, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkShares(t, result, share)
+			if told := fmt.Sprint(result.Warnings); !strings.Contains(told, c.told) {
+				t.Errorf("nothing says %q: %.1500s", c.told, told)
+			}
+			statuses, err := Statuses(sources, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(statuses.Objects)
+			if err != nil || c.status != "" != strings.Contains(string(text), `"reason":"OverBudget"`) {
+				t.Errorf("%v: OverBudget in status or not", err)
+			}
+		})
+	}
+}
+
+// checkShares checks that one tenant has no more than its share, and that the other has its route.
+func checkShares(t *testing.T, result *Result, share int) {
+	t.Helper()
+	for _, s := range result.Served {
+		size, mine := 0, false
+		for _, routes := range s.Routes {
+			size += len(routes.Content)
+			mine = mine || strings.Contains(string(routes.Content), "httproute/default/mine/rule/0")
+		}
+		t.Logf("%s has %d bytes of routes", s.Gateway, size)
+		if size > share {
+			t.Errorf("%s has %d bytes of routes, more than %d", s.Gateway, size, share)
+		}
+		if mine != (s.Gateway == "default/web") {
+			t.Errorf("%s has another's route, or lacks its own", s.Gateway)
+		}
+	}
+}

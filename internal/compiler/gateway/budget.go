@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+)
+
+// Budget is how many bytes of routes are laid out at most, in all, and of these for each Gateway and for each namespace of routes. Zero is
+// no limit, where a control plane lays routes out. Envoys take about five times as much memory, and limpet less.
+type Budget struct{ All int }
+
+// DefaultBudget is what a gigabyte of memory has room for. 10,000 usual routes are half of what a Gateway gets.
+const DefaultBudget = 40 << 20
+
+// Each is the share of a Gateway, or a namespace.
+func (b Budget) Each() int { return b.All / 5 * 2 }
+
+// Usage is how much is laid out: for each Gateway by its key, for each namespace of routes, and in all.
+type Usage struct {
+	Gateways, Namespaces map[string]Spent
+	All                  Spent
+}
+
+// Spent is bytes of routes, and those of them that are copies.
+type Spent struct{ Bytes, Copies int }
+
+// hasRoom reports whether there is room for more. Copies leave half of a budget to what routes have at their own hostnames.
+func (s Spent) hasRoom(more Spent, most int) bool {
+	return s.Bytes+more.Bytes <= most && (more.Copies == 0 || s.Copies+more.Copies <= most/2)
+}
+
+func (s Spent) plus(more Spent) Spent { return Spent{s.Bytes + more.Bytes, s.Copies + more.Copies} }
+
+// Shortage is why a route is not laid out: a budget has no room for what it needs.
+type Shortage struct {
+	Budget string
+	Most   int
+	Needed int
+}
+
+// explain says so of a route on a Gateway.
+func (s Shortage) explain(gateway string) string {
+	return fmt.Sprintf("its matches come to %s on all hostnames and listeners of Gateway %s, more than what goes first leaves of "+
+		"the %s of %s", InMiB(s.Needed), gateway, InMiB(s.Most), s.Budget)
+}
+
+// InMiB writes a number of bytes.
+func InMiB(bytes int) string { return fmt.Sprintf("%.4g MiB", float64(bytes)/(1<<20)) }
+
+// Layout is what is not laid out, as there is no room for it.
+type Layout struct {
+	// routes are those that are not attached to a Gateway.
+	routes map[routeAt]Shortage
+	// copies are those of wide hostnames, where there is no room for all.
+	copies map[hostAt]*copies
+}
+
+// routeAt is a route on the listeners of a Gateway, which has a key, and hostAt a hostname of a listener, which has one, on a port.
+type (
+	routeAt struct {
+		route   object.Ref
+		gateway string
+	}
+	hostAt struct {
+		port               portKey
+		listener, hostname string
+	}
+)
+
+// Equal reports whether the same is left out.
+func (l *Layout) Equal(other *Layout) bool {
+	return l == other || l != nil && other != nil && maps.Equal(l.routes, other.routes) && maps.EqualFunc(l.copies, other.copies, (*copies).equal)
+}
+
+// ListOther lists routes with which something else is left out than with another layout: one at least of those that meet at a hostname.
+func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
+	routes := map[object.Ref]bool{}
+	for _, pair := range [2][2]*Layout{{l, other}, {other, l}} {
+		for at, short := range pair[0].routes {
+			if pair[1].routes[at] != short {
+				routes[at.route] = true
+			}
+		}
+		for at, c := range pair[0].copies {
+			if was := pair[1].copies[at]; was == nil || !was.equal(c) {
+				routes[c.about] = true
+			}
+		}
+	}
+	return routes
+}
+
+// charge takes room in a budget for what a namespace's routes need on a Gateway; false, and why, if there is none.
+func (u *Usage) charge(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
+	each := budget.Each()
+	switch {
+	case !u.Namespaces[namespace].hasRoom(more, each):
+		return Shortage{"namespace " + namespace, each, more.Bytes}, false
+	case !u.Gateways[gateway].hasRoom(more, each):
+		return Shortage{"Gateway " + gateway, each, more.Bytes}, false
+	case !u.All.hasRoom(more, budget.All):
+		return Shortage{"all Gateways together", budget.All, more.Bytes}, false
+	}
+	u.Namespaces[namespace] = u.Namespaces[namespace].plus(more)
+	u.Gateways[gateway] = u.Gateways[gateway].plus(more)
+	u.All = u.All.plus(more)
+	return Shortage{}, true
+}

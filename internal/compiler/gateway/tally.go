@@ -1,0 +1,273 @@
+package gateway
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
+)
+
+// Tally counts what routes come to at all hostnames of the listeners that they name, for routes that come and go.
+type Tally struct {
+	b      *builder // for its listeners
+	budget Budget
+	routes map[object.Ref]*seatedRoute
+	// gateways and namespaces are what all routes need, and hosts what they need at a hostname. Copies are counted for Gateways: to which
+	// namespace each is charged depends on who came first.
+	gateways   map[string]Spent
+	namespaces map[string]*tallyNamespace
+	all        Spent
+	hosts      map[hostAt]*tallyHost
+}
+
+// tallyNamespace is what a namespace's routes need, and how many of them are on each Gateway.
+type tallyNamespace struct {
+	bytes    int
+	gateways map[string]int
+}
+
+// tallyHost is the routes at a hostname, and how many more specific hostnames with routes are below it.
+type tallyHost struct{ routes, bytes, narrower int }
+
+// seat is a hostname of a listener on a port, with those that cover it there.
+type seat struct {
+	hostAt
+	wider []hostAt
+}
+
+// seatedRoute is a route with the hostnames at which it wants to be on Gateways.
+type seatedRoute struct {
+	*Route
+	size  int // at one of them
+	seats map[string][]seat
+}
+
+// NewTally counts for the listeners of an input, and no routes yet.
+func NewTally(in Input) *Tally {
+	b := newBuilder(in, &report.Report{}) // whatever there is to say will be said
+	b.addGateways(in.objects)
+	return newTally(b)
+}
+
+func newTally(b *builder) *Tally {
+	return &Tally{
+		b: b, budget: b.budget, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]Spent{}, namespaces: map[string]*tallyNamespace{},
+		hosts: map[hostAt]*tallyHost{},
+	}
+}
+
+// tally counts all routes.
+func (b *builder) tally() *Tally {
+	t := newTally(b)
+	for _, route := range slices.Concat(b.objects.Routes, b.objects.HostRoutes) {
+		t.Set(route.Origin().Ref, route)
+	}
+	return t
+}
+
+// Set counts the route of a name; nil counts none.
+func (t *Tally) Set(ref object.Ref, route *Route) {
+	if was := t.routes[ref]; was != nil {
+		t.count(was, -1)
+		delete(t.routes, ref)
+	}
+	if route == nil {
+		return
+	}
+	if r := t.b.seat(route); len(r.seats) > 0 {
+		t.routes[ref] = r
+		t.count(r, 1)
+	}
+}
+
+// count counts a route in or out.
+func (t *Tally) count(r *seatedRoute, by int) {
+	for gateway, seats := range r.seats {
+		more := Spent{Bytes: by * r.size * len(seats)}
+		t.countNamespace(r.Namespace, gateway, by, more.Bytes)
+		for _, s := range seats {
+			more.Copies += t.countAt(s, by, by*r.size)
+		}
+		more.Bytes += more.Copies
+		t.all = t.all.plus(more)
+		if t.gateways[gateway] = t.gateways[gateway].plus(more); t.gateways[gateway] == (Spent{}) {
+			delete(t.gateways, gateway)
+		}
+	}
+}
+
+func (t *Tally) countNamespace(name, gateway string, routes, size int) {
+	n := t.namespaces[name]
+	if n == nil {
+		n = &tallyNamespace{gateways: map[string]int{}}
+		t.namespaces[name] = n
+	}
+	n.bytes += size
+	if n.gateways[gateway] += routes; n.gateways[gateway] == 0 {
+		delete(n.gateways, gateway)
+	}
+	if len(n.gateways) == 0 {
+		delete(t.namespaces, name)
+	}
+}
+
+// countAt counts a route at a hostname, and gives how many bytes more all copies are.
+func (t *Tally) countAt(s seat, routes, size int) (copies int) {
+	h := t.hostAt(s.hostAt)
+	was := h.routes
+	h.routes, h.bytes = h.routes+routes, h.bytes+size
+	copies = size * h.narrower
+	if (was == 0) != (h.routes == 0) {
+		for _, at := range s.wider {
+			wider := t.hostAt(at)
+			wider.narrower += routes
+			copies += routes * wider.bytes
+			t.forget(at)
+		}
+	}
+	t.forget(s.hostAt)
+	return copies
+}
+
+func (t *Tally) hostAt(at hostAt) *tallyHost {
+	h := t.hosts[at]
+	if h == nil {
+		h = &tallyHost{}
+		t.hosts[at] = h
+	}
+	return h
+}
+
+func (t *Tally) forget(at hostAt) {
+	if *t.hosts[at] == (tallyHost{}) {
+		delete(t.hosts, at)
+	}
+}
+
+// seat finds the hostnames at which a route wants to be. Routes that will not be there for those of another kind have them counted too.
+func (b *builder) seat(route *Route) *seatedRoute {
+	r := &seatedRoute{Route: route, seats: map[string][]seat{}}
+	if len(route.FaultsOutside(rulesPath, parentsPath)) > 0 {
+		return r // it is left out
+	}
+	for _, l := range b.listWanted(route) {
+		if l.StreamsOnly() {
+			continue
+		}
+		gateway, hostnames := l.gateway.Key(), l.intersectRoute(route)
+		for _, port := range l.ports {
+			for _, h := range hostnames {
+				if ownerOf(b.ports[port], h) == l {
+					r.seats[gateway] = append(r.seats[gateway], l.newSeat(port, h))
+				}
+			}
+		}
+	}
+	if len(r.seats) > 0 {
+		r.size = sizeOf(route)
+	}
+	return r
+}
+
+// newSeat is a hostname of a listener on a port.
+func (l *listener) newSeat(port portKey, hostname string) seat {
+	s := seat{hostAt: hostAt{port, l.Key(), hostname}}
+	for _, wider := range coverings(hostname)[1:] {
+		if covers(l.hostname, wider) {
+			s.wider = append(s.wider, hostAt{port, l.Key(), wider})
+		}
+	}
+	return s
+}
+
+// listWanted lists the listeners that a route names and that admit it, each once.
+func (b *builder) listWanted(route *Route) (all []*listener) {
+	add := func(l *listener) {
+		if !slices.Contains(all, l) {
+			all = append(all, l)
+		}
+	}
+	if route.Host != nil {
+		b.visitListeners(route, func(_ string, l *listener) { add(l) })
+		return all
+	}
+	for _, ref := range route.Value.Spec.ParentRefs {
+		if !b.isParent(route, ref) {
+			continue
+		}
+		for _, l := range b.listeners[parentKey(route, ref)] {
+			if isNamedBy(l, ref) && b.allows(l, route) {
+				add(l)
+			}
+		}
+	}
+	return all
+}
+
+// Usage is what all routes need, be there room for them or not.
+func (t *Tally) Usage() Usage {
+	namespaces := map[string]Spent{}
+	for name, n := range t.namespaces {
+		namespaces[name] = Spent{Bytes: n.bytes}
+	}
+	return Usage{maps.Clone(t.gateways), namespaces, t.all}
+}
+
+// Layout says what there is room for, in the order of seniority (S86, S87). That is asked only of Gateways where there is not room for all.
+func (t *Tally) Layout(order *seniority.Order) *Layout {
+	scarce := t.listScarce()
+	if len(scarce) == 0 {
+		return &Layout{}
+	}
+	var routes []*seatedRoute
+	for _, r := range t.routes {
+		for gateway := range r.seats {
+			if scarce[gateway] {
+				routes = append(routes, r)
+				break
+			}
+		}
+	}
+	slices.SortFunc(routes, func(x, y *seatedRoute) int {
+		return cmp.Or(order.Compare(x.Origin(), y.Origin()), cmp.Compare(x.Kind, y.Kind))
+	})
+	k := newReckoner(t.budget)
+	for _, r := range routes {
+		for _, gateway := range slices.Sorted(maps.Keys(r.seats)) {
+			if scarce[gateway] {
+				k.take(r, gateway)
+			}
+		}
+	}
+	return k.layout
+}
+
+// listScarce lists the Gateways on which there may not be room for all routes: because they have too many, or a namespace that does
+// has some there, or all Gateways together have.
+func (t *Tally) listScarce() map[string]bool {
+	each, nothing, scarce := t.budget.Each(), Spent{}, map[string]bool{}
+	if t.budget.All == 0 {
+		return nil
+	}
+	all := !nothing.hasRoom(t.all, t.budget.All)
+	for gateway, spent := range t.gateways {
+		if all || !nothing.hasRoom(spent, each) {
+			scarce[gateway] = true
+		}
+	}
+	for _, n := range t.namespaces {
+		copies := 0
+		for gateway := range n.gateways {
+			copies += t.gateways[gateway].Copies
+		}
+		if !nothing.hasRoom(Spent{n.bytes + copies, copies}, each) {
+			for gateway := range n.gateways {
+				scarce[gateway] = true
+			}
+		}
+	}
+	return scarce
+}

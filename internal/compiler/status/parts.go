@@ -1,0 +1,37 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// Part is what some routes come to, for the statuses of all objects. Each route is in one part.
+type Part struct {
+	Attachments *gateway.AttachmentStatus
+	Paths       []*policy.Decision
+	Renames     []policy.Rename
+	Traffic     []*lower.BackendTraffic
+}
+
+// SetParts has statuses written from what parts come to, as if they were one. The first knows how Gateways do.
+func (in *Input) SetParts(first Part, others []Part) {
+	all, decisions := append([]Part{first}, others...), *in.Decisions
+	var attachments []*gateway.AttachmentStatus
+	for _, p := range all {
+		attachments = append(attachments, p.Attachments)
+		decisions.Paths = append(decisions.Paths, p.Paths...)
+		decisions.Renames = append(decisions.Renames, p.Renames...)
+		in.Traffic = append(in.Traffic, p.Traffic...)
+	}
+	slices.SortStableFunc(decisions.Paths, func(a, b *policy.Decision) int { return resource.ByAge(a.Route, b.Route) })
+	slices.SortStableFunc(decisions.Renames, policy.CompareRenames)
+	slices.SortStableFunc(in.Traffic, func(a, b *lower.BackendTraffic) int {
+		return cmp.Or(resource.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))
+	})
+	in.Attachments, in.Decisions = first.Attachments.Join(attachments), &decisions
+}

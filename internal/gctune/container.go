@@ -1,0 +1,91 @@
+package gctune
+
+import (
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// ContainerLimit is how many bytes of memory the container of this process may have, by its control group and those above it; 0 for no
+// limit, or where there are no such groups.
+func ContainerLimit() int64 { return limitIn("/proc/self/cgroup", "/sys/fs/cgroup") }
+
+// limitIn finds the least limit of the groups that a file names, in a folder of the second version's or the first's.
+func limitIn(groups, folder string) (least int64) {
+	text, err := os.ReadFile(groups)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, found := strings.Cut(rest, ":")
+		switch {
+		case !found:
+		case controllers == "":
+			least = atMost(least, leastAbove(folder, group, "memory.max"))
+		case controllers == "memory":
+			least = atMost(least, leastAbove(folder+"/memory", group, "memory.limit_in_bytes"))
+		}
+	}
+	return least
+}
+
+// leastAbove is the least limit of a group and those above it. A container sees its own as the root.
+func leastAbove(folder, group, file string) (least int64) {
+	for {
+		least = atMost(least, readLimit(path.Join(folder, group, file)))
+		if group == "/" || group == "." || group == "" {
+			return least
+		}
+		group = path.Dir(group)
+	}
+}
+
+// unlimited is from where on a limit of the first version is none.
+const unlimited = 1 << 60
+
+func readLimit(file string) int64 {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil || limit >= unlimited {
+		return 0 // max
+	}
+	return limit
+}
+
+// atMost is the lesser limit, of which 0 is none.
+func atMost(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// AvailableMemory is how many bytes of memory this process may have: its container's limit, or else the machine's; 0 where that is not known.
+func AvailableMemory() int64 {
+	if limit := ContainerLimit(); limit != 0 {
+		return limit
+	}
+	return readTotal("/proc/meminfo")
+}
+
+// readTotal gives the memory of a machine by its first line, in kilobytes.
+func readTotal(file string) int64 {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 || fields[0] != "MemTotal:" {
+		return 0
+	}
+	kilobytes, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kilobytes << 10
+}
