@@ -414,8 +414,18 @@ func TestFollowerSeesDuplicates(t *testing.T) {
 	third := service("z.yaml", "{apiVersion: v1, kind: Service, metadata: {name: more}, spec: {ports: [{port: 81}]}}\n---\n", "")
 	moved, bad := service("x.yaml", "\n# moved\n", ""), service("x.yaml", "", ", labels: {'a b': c}")
 	for step, some := range [][]Source{
-		{one}, {one, other}, {other}, {one, other}, {moved, other}, {other, moved}, {other, moved, third}, {third, one}, {one, third, other},
-		{bad, third}, {one}, {},
+		{one},
+		{one, other},
+		{other},
+		{one, other},
+		{moved, other},
+		{other, moved},
+		{other, moved, third},
+		{third, one},
+		{one, third, other},
+		{bad, third},
+		{one},
+		{},
 	} {
 		o.HoldInvalid = false // that is the follower's, which knows what was there before
 		if step == 9 {

@@ -38,14 +38,16 @@ func newReleaseClasses() *cobra.Command {
 			return releaseClasses(c.Context(), client, of.controller, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)))
 		},
 	}
-	c.Flags().StringVar(&of.kubeconfig, "kubeconfig", "", "`FILE` that says how to reach an API server; without it, in a Pod, that of its cluster")
-	c.Flags().StringVar(&of.controller, "controller-name", string(v1alpha1.ControllerName), "the controllerName (`NAME`) of limpet's GatewayClasses")
+	flags := c.Flags()
+	flags.StringVar(&of.kubeconfig, "kubeconfig", "", "`FILE` that says how to reach an API server; without it, in a Pod, that of its cluster")
+	flags.StringVar(&of.controller, "controller-name", string(v1alpha1.ControllerName),
+		"the controllerName (`NAME`) of limpet's GatewayClasses")
 	return c
 }
 
-// releaseClasses tells all of them apart from each other, so that one that can't be changed holds up none.
+// releaseClasses releases each of them by itself: one that can't be changed holds up none.
 func releaseClasses(ctx context.Context, client dynamic.Interface, controller string, log *slog.Logger) (failed error) {
-	list, err := client.Resource(gatewayv1.SchemeGroupVersion.WithResource("gatewayclasses")).List(ctx, metav1.ListOptions{})
+	list, err := client.Resource(kubernetes.ClassResource).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}

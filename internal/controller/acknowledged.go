@@ -96,7 +96,8 @@ func (c *Controller) unacknowledged(now time.Time) map[string]compiler.Unacknowl
 // explain says since when no Envoy has a Gateway's listeners.
 func (a *acknowledged) explain(gateway string) string {
 	if last, was := a.last[gateway]; was {
-		return "no connected Envoy has acknowledged the listeners as they are now; the last that had was seen at " + last.UTC().Format(time.RFC3339)
+		return "no connected Envoy has acknowledged the listeners as they are now; the last that had was seen at " +
+			last.UTC().Format(time.RFC3339)
 	}
 	return "no Envoy has connected and acknowledged the listeners since limpet began to look, at " + a.begun.UTC().Format(time.RFC3339)
 }

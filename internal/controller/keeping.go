@@ -17,8 +17,8 @@ type keeping struct {
 	before map[int]uint64
 }
 
-// begin is for addresses that may be about to be seen. Done says that they are remembered, and with them all that were seen before; none that
-// there are none.
+// begin is for addresses that may be about to be seen. Done says that they are remembered, and with them all that were seen before; none
+// that there are none.
 func (k *keeping) begin(server *xds.Server) (done, none func()) {
 	k.lock.Lock()
 	defer k.lock.Unlock()

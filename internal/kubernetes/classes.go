@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -20,9 +21,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 )
 
-// Classes keeps GatewayClasses that Gateways name: deleting one would cut all of their listeners. It has Gateway API's finalizer while there are
-// such Gateways ("It is recommended that implementations add the gateway-exists-finalizer", GatewayClass), and goes with the last of them. Of
-// several processes one may run at a time.
+// Classes keeps GatewayClasses that Gateways name: deleting one would cut all of their listeners. Such a class has Gateway API's finalizer
+// (GatewayClassFinalizerGatewaysExist), and goes with its last Gateway. Of several processes one may run at a time.
 type Classes struct {
 	Source     *Source
 	Controller string
@@ -32,6 +32,9 @@ type Classes struct {
 	wake chan struct{}
 	told map[types.UID]string // which Gateways a class that is being deleted was said to wait for
 }
+
+// ClassResource are GatewayClasses.
+var ClassResource = schema.GroupVersionResource{Group: gatewayv1.GroupName, Version: "v1", Resource: "gatewayclasses"}
 
 // classRetry is how long to wait after a class could not be changed.
 const classRetry = 5 * time.Second
@@ -134,7 +137,7 @@ func patchClass(ctx context.Context, client dynamic.Interface, name string, meta
 	if err != nil {
 		return err
 	}
-	_, err = client.Resource(gatewayv1.SchemeGroupVersion.WithResource("gatewayclasses")).
+	_, err = client.Resource(ClassResource).
 		Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "limpet"})
 	return err
 }

@@ -42,8 +42,8 @@ func (t *table) checkOneCookie(p place, others []policyconfig.Policy, policy *po
 
 // haveOneCookie tells whether clients hold the cookies of two policies as one. In an envelope the application says the path.
 func haveOneCookie(a, b *policyconfig.Policy) bool {
-	return a.Type == policyconfig.TypeCookie && b.Type == policyconfig.TypeCookie && !a.Envelope && !b.Envelope && a.SessionName == b.SessionName &&
-		a.Cookie.Path == b.Cookie.Path && a.Cookie.Domain == b.Cookie.Domain
+	return a.Type == policyconfig.TypeCookie && b.Type == policyconfig.TypeCookie && !a.Envelope && !b.Envelope &&
+		a.SessionName == b.SessionName && a.Cookie.Path == b.Cookie.Path && a.Cookie.Domain == b.Cookie.Domain
 }
 
 // checkSameHosts: a policy's session has one host, wherever its cookie goes.

@@ -63,7 +63,7 @@ func TestServerFirstMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if silent, err := net.Dial("tcp", stays.target); err == nil {
-		defer silent.Close()
+		defer func() { _ = silent.Close() }()
 	}
 	leaves := connect("leaves", "default/one")
 	if _, err := leaves.receive(); err != nil {

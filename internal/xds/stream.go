@@ -313,10 +313,7 @@ func (one *stream) publish(now time.Time) {
 	if c.target != nil {
 		next.Target = c.target.Generation
 	}
-	next.routed = c.routed
-	if c.target != nil && c.hasAll(Listener) && !c.hasRejected(Listener) {
-		next.listeners = c.target.listeners
-	}
+	next.routed, next.listeners = c.routed, c.listListeners(before.listeners)
 	next.Stage, next.Late, next.Rejected = c.reached.String(), c.describeLate(now), c.listRejected()
 	live := c.live != nil && c.live == c.target && len(next.Rejected) == 0
 	if live {
@@ -336,6 +333,14 @@ func (one *stream) publish(now time.Time) {
 	if next.Done != before.Done || live && next.Generation != before.Generation {
 		one.server.options.Log.Live(next, now.Sub(c.seen()))
 	}
+}
+
+// listListeners gives the listeners that the Envoy has acknowledged as a whole, those of before while it has only some.
+func (c *client) listListeners(before string) string {
+	if c.target != nil && c.hasAll(Listener) && !c.hasRejected(Listener) {
+		return c.target.listeners
+	}
+	return before
 }
 
 // seen is when the client could have begun with its target.

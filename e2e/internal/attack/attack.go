@@ -89,7 +89,7 @@ func (t Target) credentials() credentials.TransportCredentials {
 
 // until waits until the other side has ended a connection.
 func until(conn net.Conn) error {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	for buffer := make([]byte, 4096); ; {
 		if _, err := conn.Read(buffer); err != nil {
 			return fmt.Errorf("ended: %w", err)

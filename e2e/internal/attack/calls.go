@@ -32,7 +32,7 @@ func call(ctx context.Context, on Target, say func(calling) error) error {
 	if err != nil {
 		return err
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (t Target) greeting() *request {
 // names are many that are short, and not twice the same.
 func names(number int) (all []string) {
 	for range number {
-		n := rand.Uint32()
+		n := rand.Uint32() //nolint:gosec // a name is no secret
 		all = append(all, string([]byte{byte(n) & 127, byte(n>>8) & 127, byte(n>>16) & 127, byte(n>>24) & 127}))
 	}
 	return all
@@ -79,7 +79,7 @@ func takenBack(ctx context.Context, on Target) error {
 func otherGateways(ctx context.Context, on Target) error {
 	return call(ctx, on, func(s calling) error {
 		first := on.greeting()
-		first.Node.Cluster = fmt.Sprintf("a/%d-%s", rand.Uint64(), strings.Repeat("x", 200<<10))
+		first.Node.Cluster = fmt.Sprintf("a/%d-%s", rand.Uint64(), strings.Repeat("x", 200<<10)) //nolint:gosec // a name is no secret
 		if err := s.Send(first); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func webConnections(ctx context.Context, on Target) error {
 		return err
 	}
 	text := "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-	if rand.N(2) == 0 {
+	if rand.N(2) == 0 { //nolint:gosec // a choice is no secret
 		text = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 1<<20)
 	}
 	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))

@@ -42,8 +42,12 @@ func block(more ...hpack.HeaderField) []byte {
 	var to bytes.Buffer
 	e := hpack.NewEncoder(&to)
 	for _, h := range append([]hpack.HeaderField{
-		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: path}, {Name: ":authority", Value: "limpet"},
-		{Name: "content-type", Value: "application/grpc"}, {Name: "te", Value: "trailers"},
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: path},
+		{Name: ":authority", Value: "limpet"},
+		{Name: "content-type", Value: "application/grpc"},
+		{Name: "te", Value: "trailers"},
 	}, more...) {
 		_ = e.WriteField(h)
 	}
@@ -131,7 +135,7 @@ func endlessMessage(ctx context.Context, on Target) error {
 	if err != nil {
 		return err
 	}
-	defer f.conn.Close()
+	defer func() { _ = f.conn.Close() }()
 	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(), EndHeaders: true}); err != nil {
 		return err
 	}

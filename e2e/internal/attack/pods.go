@@ -61,7 +61,8 @@ func flapped(number int) string {
 	var text strings.Builder
 	text.WriteString(flappedRoute)
 	for i := range 900 {
-		fmt.Fprintf(&text, "- {addresses: [10.9.%d.%d], targetRef: {kind: Pod, name: p%d, namespace: evil, uid: u%d-%d}}\n", i/200, 1+i%200, i, i, number)
+		fmt.Fprintf(&text, "- {addresses: [10.9.%d.%d], targetRef: {kind: Pod, name: p%d, namespace: evil, uid: u%d-%d}}\n",
+			i/200, 1+i%200, i, i, number)
 	}
 	return text.String()
 }

@@ -271,13 +271,18 @@ func (d *describer) describeEffect(ref object.Ref, decision *policy.Decision) (E
 			}
 		}
 	}
-	if e.On && e.Scope.Value != nil && e.Scope.Origin.Ref == ref && !withheld && !isIgnored(e, scopeField) {
+	if !withheld && d.sharesScope(ref, e) {
 		out.Effective = append(out.Effective, Field{Name: scopeField, Origin: d.newOrigin(e.Scope)})
 	}
 	if out.Notes = d.listNotes(ref, decision); withheld && writesSome(ref, e) {
 		out.Notes = append(out.Notes, d.findWithheld(decision))
 	}
 	return out, len(out.Effective)+len(out.Overridden)+len(out.Notes) > 0
+}
+
+// sharesScope tells whether the scope that a policy writes holds.
+func (d *describer) sharesScope(ref object.Ref, e *precedence.Effective) bool {
+	return e.On && e.Scope.Value != nil && e.Scope.Origin.Ref == ref && !isIgnored(e, scopeField)
 }
 
 // addOwnField shows a field that the policy writes and that nothing stronger does. Where sessions are off only what says so is effective.

@@ -141,7 +141,8 @@ func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map
 	path, controller := field.NewPath("spec", "gatewayClassName"), classes[class]
 	switch {
 	case controller == b.controller && b.isTooNew(g):
-		e := field.Invalid(path, class, "its GatewayClass is being deleted, and serves those alone that were there before: the Gateway is left out")
+		e := field.Invalid(path, class, "its GatewayClass is being deleted, and serves those alone that were there before: "+
+			"the Gateway is left out")
 		b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
 		return false
 	case controller == b.controller:

@@ -97,8 +97,9 @@ func generateName(kind policyconfig.Type, scope string) string {
 }
 
 // suffixBackendNames suffixes a cookie's name that several of the rule's backends have: one cookie can't hold a session in
-// each of them (S27), nor in those that other rules of the route may have. Two XBackends that write the same name are not helped: that is a collision. Nor is a header suffixed: a
-// client sends one value, and only the session in the backend used last is kept, which the report says.
+// each of them (S27), nor in those that other rules of the route may have. Two XBackends that write the same name are not helped: that
+// is a collision. Nor is a header suffixed: a client sends one value, and only the session in the backend used last is kept, which the
+// report says.
 func (r *claimedRule) suffixBackendNames() {
 	count := map[string]int{}
 	suffixable := slices.DeleteFunc(slices.Clone(r.claims), func(c *claim) bool {

@@ -68,7 +68,8 @@ func findContradiction(kind policyconfig.Type, f int, w FieldValue, effective []
 	if end := effective[fieldIndex[fieldAbsolute]]; w.Value == policyconfig.LifetimePermanent && end != nil && end.Unset {
 		return &IgnoredField{
 			Field: fieldTable[f].name, FieldValue: w, Rule: "S12", By: *end, ByField: fieldAbsolute,
-			Reason: fmt.Sprintf("left out: a Permanent cookie needs an absolute timeout, and the stronger %s (%s) takes that away", end.Origin, end.Path),
+			Reason: fmt.Sprintf("left out: a Permanent cookie needs an absolute timeout, and the stronger %s (%s) takes that away",
+				end.Origin, end.Path),
 		}
 	}
 	for _, c := range contradictions {

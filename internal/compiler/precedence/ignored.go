@@ -12,7 +12,8 @@ type IgnoredField struct {
 	Field string
 	FieldValue
 	// Rule is why: S11 or S12 for what another value has done, S7 for a block that another level's has displaced as a
-	// whole, S13 for one that another policy on its target has, S22 for a scope that a rule of the route does not share, empty for a value that can't be read.
+	// whole, S13 for one that another policy on its target has, S22 for a scope that a rule of the route does not share, empty for a
+	// value that can't be read.
 	Rule string
 	// By is the value that did it, ByField its field. It may be weaker in the case of a timeout that is cut.
 	By      FieldValue

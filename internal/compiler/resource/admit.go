@@ -101,7 +101,8 @@ type identity struct {
 }
 
 // mergeTexts brings together what became of documents. Of two with one name the second is refused, and all of a file that can't be
-// read: which objects it would have is open. Some names are those of documents at places elsewhere. It gives the first document of each name, too.
+// read: which objects it would have is open. Some names are those of documents at places elsewhere. It gives the first document of each
+// name, too.
 func mergeTexts(
 	all []*admittedText, texts []*read.Text, elsewhere placesByName, rep *report.Report,
 ) (*Objects, documentsByName) {
