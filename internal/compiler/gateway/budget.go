@@ -71,7 +71,8 @@ type (
 
 // Equal reports whether the same is left out.
 func (l *Layout) Equal(other *Layout) bool {
-	return l == other || l != nil && other != nil && maps.Equal(l.routes, other.routes) && maps.EqualFunc(l.copies, other.copies, (*copies).equal)
+	return l == other || l != nil && other != nil && maps.Equal(l.routes, other.routes) &&
+		maps.EqualFunc(l.copies, other.copies, (*copies).equal)
 }
 
 // ListOther lists routes with which something else is left out than with another layout: one at least of those that meet at a hostname.

@@ -111,5 +111,6 @@ func (b *builder) tellWithout(route *Route, hostnames []string, short Shortage, 
 
 func describeCopies(wide ownedHost) string {
 	l := wide.owner
-	return fmt.Sprintf("on listener %s of Gateway %s routes for %q are copied to more specific hostnames", l.Name(), l.Gateway().Key(), wide.hostname)
+	return fmt.Sprintf("on listener %s of Gateway %s routes for %q are copied to more specific hostnames",
+		l.Name(), l.Gateway().Key(), wide.hostname)
 }
