@@ -220,3 +220,53 @@ func applyToAndFro(b *testing.B, f *Follower, changes [2]Changes, whole bool) {
 	}
 	b.ReportMetric(float64(best.Microseconds())/1000, "best-ms")
 }
+
+// BenchmarkScopesRotate gives proxies the keys of another ring for 10,000 routes, each with a session of its own, and changes one of these
+// while the ring stays.
+func BenchmarkScopesRotate(b *testing.B) {
+	const routes = 10_000
+	sources := scaletest.MakeRoutes(routes)
+	f, err := NewFollower(Options{Envoy: &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: &Served{}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	keys := [2]*ScopeKeys{newScopeKeys(b, "one", "two"), newScopeKeys(b, "two", "three")}
+	follow := func(b *testing.B, scopes *ScopeKeys) (size int) {
+		update, err := f.Replace(sources, Changes{Scopes: scopes})
+		if err != nil {
+			b.Fatal(err)
+		}
+		result, err := update.Configuration()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, d := range result.Served {
+			for _, packed := range d.Routes {
+				size += len(packed.Content)
+			}
+		}
+		return size
+	}
+	without, size := follow(b, nil), 0
+	for name, scopes := range map[string]func(i int) *ScopeKeys{
+		"ring": func(i int) *ScopeKeys { return keys[i%2] }, "route": func(int) *ScopeKeys { return keys[0] },
+		"route without": func(int) *ScopeKeys { return nil },
+	} {
+		b.Run(name, func(b *testing.B) {
+			follow(b, scopes(1))
+			for i := 0; b.Loop(); i++ {
+				if name != "ring" {
+					from, to := recompilations[3].from, recompilations[3].to
+					if i%2 == 1 {
+						from, to = to, from
+					}
+					sources = slices.Clone(sources)
+					sources[1].Data = bytes.Replace(sources[1].Data, []byte(from), []byte(to), 1)
+				}
+				size = follow(b, scopes(i))
+			}
+			b.ReportMetric(float64(size), "bytes")
+			b.ReportMetric(float64(size-without)/routes, "more-bytes/route")
+		})
+	}
+}

@@ -41,8 +41,9 @@ type Changes struct {
 	Set []Source
 	// Removed are the names of sources that are gone.
 	Removed []string
-	// Keys, Time and Draining are as in Options and Served.
+	// Keys, Time, Scopes and Draining are as in Options and Served.
 	Keys     policyconfig.Keys
+	Scopes   *ScopeKeys
 	Time     time.Time
 	Draining map[HostKey]time.Time
 	// Owners is as in Served, and Moved are the addresses of which it says something else than the last time.
@@ -71,7 +72,7 @@ type Update struct {
 	Selection   *Selection
 
 	follower *Follower
-	keys     policyconfig.Keys
+	keys     follow.Keys
 	result   *Result // once it is made
 	complete bool    // it has what there is to say, too
 }
@@ -168,7 +169,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		return nil, problems
 	}
 	f.acceptInvalid(invalid)
-	u := &Update{follower: f, keys: c.Keys, Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasPrivateKeys()}
+	u := &Update{follower: f, keys: follow.Keys{Keys: c.Keys, Scopes: c.Scopes}, Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasPrivateKeys()}
 	u.SaysSame = !u.Whole && f.state.SaysSame()
 	if u.NewWarnings, err = f.state.Settle(); err != nil {
 		return nil, err
@@ -238,6 +239,7 @@ func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
 	own, served := *o.Envoy, *o.Envoy.Served
 	o.Envoy, o.Keys, o.Time = &own, c.Keys, c.Time
 	own.Served, served.Draining, served.Owners, served.Selection = &served, c.Draining, c.Owners, c.Selection
+	served.Scopes = c.Scopes
 	if o.Incumbents != nil {
 		had := &Incumbents{}
 		had.claims, had.names, had.hosts = f.state.Incumbents()

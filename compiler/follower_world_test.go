@@ -190,7 +190,7 @@ func TestFollowerWorldServed(t *testing.T) {
 	const worlds = 6
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			served := &Served{Remote: seed%2 == 1, Own: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.3:8080")}}
+			served := &Served{Remote: seed%2 == 1, Scopes: newScopeKeys(t, "a"), Own: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.3:8080")}}
 			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: served}}
 			if seed%3 == 1 {
 				o.RouteBudget = (4*seed*seed + 8) << 10 // so that there is no room for some routes and copies
@@ -227,6 +227,9 @@ func followWorld(t *testing.T, seed int, o Options, world []*worldObject) (whole
 	for round := range rounds {
 		o.Time = time.Unix(int64(1000+30*round), 0)
 		*drainingOf(o) = drains
+		if served := o.Envoy.Served; served.Scopes != nil && round%5 == 4 {
+			served.Scopes = newScopeKeys(t, fmt.Sprint("key-", round), "a")
+		}
 		result, update := applyWorld(t, fmt.Sprintf("round %d", round), f, world, changed, o)
 		if result != nil {
 			compiled++
@@ -283,7 +286,7 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 	}
 	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Name, b.Name) }) // as a follower has them
 	known, _ := o.selection()
-	c := Changes{Time: o.Time, Draining: *drainingOf(o), Selection: known}
+	c := Changes{Time: o.Time, Draining: *drainingOf(o), Selection: known, Scopes: o.served().Scopes}
 	for _, object := range changed {
 		if object.gone {
 			c.Removed = append(c.Removed, object.name)

@@ -172,6 +172,8 @@ type Served struct {
 	Owners map[HostKey]HostOwner
 	// Selection says which pods Services selected before, and which they have left.
 	Selection *Selection
+	// Scopes, if there is something, has the proxies of each Gateway get the keys of the scopes that it serves, in place of Options.Keys.
+	Scopes *ScopeKeys
 	// Story says what the proxies of a Gateway tell of its requests, where that is another thing than for all; nil for nowhere.
 	Story func(gateway string) Story
 	// Own are the addresses at which the server itself listens: no endpoint is there.
@@ -203,6 +205,9 @@ type IstioOptions = istio.Options
 
 // Story is what the proxies of a Gateway tell of its requests.
 type Story = envoy.Story
+
+// ScopeKeys is a key ring whose scopes' keys proxies get, sealed for each Gateway under a secret that is derived from a root secret.
+type ScopeKeys = envoy.ScopeKeys
 
 // storyOf is what the proxies of a Gateway tell.
 func (s *Served) storyOf(gateway string) Story {

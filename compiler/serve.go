@@ -3,10 +3,14 @@ package compiler
 import (
 	"slices"
 
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // emitServed is emitEnvoy for a server.
@@ -16,17 +20,18 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	if err != nil {
 		return err
 	}
-	keys := []string{""} // all listeners are of that one
+	parts := newSplitter(proxy)
+	gateways := []envoy.GatewayConfig{{Config: parts.split("")}} // all listeners are of that one
 	if o.areApart() {
-		keys = nil
+		gateways = nil
 		for _, g := range j.Topology.Attachments.Gateways {
-			keys = append(keys, g.Gateway.Key())
+			gateways = append(gateways, envoy.GatewayConfig{
+				Gateway: g.Gateway.Key(), Keys: o.served().keysOf(g.Gateway), Config: parts.split(g.Gateway.Key()),
+			})
 		}
 	}
-	var gateways []envoy.GatewayConfig
-	parts := newSplitter(proxy)
-	for _, key := range keys {
-		gateways = append(gateways, envoy.GatewayConfig{Gateway: key, Story: o.served().storyOf(key), Config: parts.split(key)})
+	for i := range gateways {
+		gateways[i].Story = o.served().storyOf(gateways[i].Gateway)
 	}
 	settings := envoy.Settings{
 		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config, PluginJSON: text,
@@ -42,6 +47,14 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 		}
 	})
 	return err
+}
+
+// keysOf are what the proxies of a Gateway get in place of all keys; nil for nothing.
+func (s *Served) keysOf(g *resource.Object[gatewayv1.Gateway]) *envoy.GatewayKeys {
+	if s.Scopes == nil {
+		return nil
+	}
+	return s.Scopes.Of(token.GatewayID(g.Namespace, g.Name, string(g.Value.UID)))
 }
 
 // splitter splits a configuration by Gateways, at a cost for each that depends on its own part alone.

@@ -51,6 +51,9 @@ type Keys struct {
 	Ring *KeyRing `json:"ring,omitempty"`
 	// Sealed is the ring sealed under the root secret in the environment variable LIMPET_ROOT (limpet --keys FILE).
 	Sealed string `json:"sealed,omitempty"`
+	// Gateway says that there is no ring: each route comes with the keys of its scopes, sealed for the Gateway of that namespace, name
+	// and uid (NAMESPACE/NAME/UID) under its own root secret in LIMPET_ROOT, or one from which that is derived. limpet serve writes it.
+	Gateway string `json:"gateway,omitempty"`
 }
 
 // KeyRing is an ordered set of signing keys: the first that may sign does, all of them verify.
@@ -126,6 +129,7 @@ var keysFields = []field[Keys]{
 		return k.Ring
 	})},
 	{name: "sealed", set: textSetter(&sealedRule, func(k *Keys) *string { return &k.Sealed })},
+	{name: "gateway", set: textSetter(&gatewayRule, func(k *Keys) *string { return &k.Gateway })},
 }
 
 var ringFields = []field[KeyRing]{

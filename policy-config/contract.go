@@ -85,7 +85,7 @@ func (k Keys) EnvironmentVariable() string {
 	switch {
 	case k.Ring != nil:
 		return ""
-	case k.Sealed != "":
+	case k.Sealed != "" || k.Gateway != "":
 		return RootSecretEnv
 	case k.FromEnv != "":
 		return k.FromEnv

@@ -106,6 +106,7 @@ type wireKeys struct {
 	FromEnv string    `json:"fromEnv,omitempty"`
 	Ring    *wireRing `json:"ring,omitempty"`
 	Sealed  string    `json:"sealed,omitempty"`
+	Gateway string    `json:"gateway,omitempty"`
 }
 
 type wireRing struct {
@@ -121,7 +122,7 @@ type wireKey struct {
 }
 
 func wireConfigOf(c Config) wireConfig {
-	keys := wireKeys{FromEnv: c.Keys.FromEnv, Sealed: c.Keys.Sealed}
+	keys := wireKeys{FromEnv: c.Keys.FromEnv, Sealed: c.Keys.Sealed, Gateway: c.Keys.Gateway}
 	if c.Keys.Ring != nil {
 		ring := wireRingOf(*c.Keys.Ring)
 		keys.Ring = &ring

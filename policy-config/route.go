@@ -5,6 +5,9 @@ import "strings"
 // A policy may travel with its route in place of standing in the plugin configuration: in the route's metadata, below
 // RouteMetadata, as a JSON list of policies under RouteField. The route's name then ends with an identity of that text and
 // the route, so that the filter knows from the name alone, which it reads anyway, whether it has seen the text.
+//
+// Where the filter has no ring (Keys.Gateway), the sealed keys of the policies' scopes stand in front of the list, in the order in
+// which the scopes come first in it, with commas between them.
 const (
 	// RouteMetadata is the key of the filter's metadata of a route.
 	RouteMetadata = "limpet"
@@ -36,6 +39,24 @@ func CutIdentity(name string) (route, identity string, found bool) {
 		}
 	}
 	return route, identity, true
+}
+
+// keyMark stands between the keys of two scopes, and listMark begins the list of policies. Sealed text has neither.
+const (
+	keyMark  = ","
+	listMark = "["
+)
+
+// CutKeys parts the text of a route's policies into the sealed keys of their scopes, empty for none, and the list.
+func CutKeys(text string) (keys, policies string) {
+	at := max(0, strings.Index(text, listMark))
+	return text[:at], text[at:]
+}
+
+// NextKey takes the keys of the first scope off those of several.
+func NextKey(keys string) (first, rest string) {
+	first, rest, _ = strings.Cut(keys, keyMark)
+	return first, rest
 }
 
 // routePolicyFields are those of a policy that travels: its route is the one that it came with, and its name is that of

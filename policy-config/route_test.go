@@ -1,6 +1,7 @@
 package policyconfig
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -137,5 +138,42 @@ func TestBrokenRouteTexts(t *testing.T) {
 	}
 	if _, errs := ParseRoute(`[{"sessionName":"a"}]`, "a b", "x-limpet-pin"); !strings.Contains(errs.Error(), "[0].name: Required value") {
 		t.Errorf("a policy without a name is taken: %v", errs)
+	}
+}
+
+// TestKeysTravelInFront: the sealed keys of each scope once, in the order of the list, change the route's identity and not its policies.
+func TestKeysTravelInFront(t *testing.T) {
+	policy := func(name, scope string, routes ...string) Policy {
+		p := DefaultPolicy()
+		p.Name, p.Scope, p.Routes, p.SessionName, p.Clusters = name, scope, routes, "sid", []string{name}
+		return p
+	}
+	policies := []Policy{policy("a", "one", "r"), policy("x", "elsewhere", "other"), policy("b", "", "r", "other"), policy("c", "one", "r")}
+	if got := RouteScopes("r", policies); !slices.Equal(got, []string{"one", "b"}) {
+		t.Errorf("scopes %q", got)
+	}
+	name, text, err := WriteRoute("r", policies, DefaultPinHeader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{name: true}
+	for _, sealed := range [][]string{{"1.AAA", "1.BBB"}, {"1.AAA", "1.BBC"}} {
+		keyed, with := KeyRoute(name, text, sealed)
+		keys, list := CutKeys(with)
+		first, rest := NextKey(keys)
+		second, none := NextKey(rest)
+		if list != text || first != sealed[0] || second != sealed[1] || none != "" {
+			t.Errorf("%q", with)
+		}
+		if route, _, found := CutIdentity(keyed); route != "r" || !found || seen[keyed] {
+			t.Errorf("the route is called %q", keyed)
+		}
+		seen[keyed] = true
+	}
+	if keys, list := CutKeys(text); keys != "" || list != text {
+		t.Errorf("without keys: %q, %q", keys, list)
+	}
+	if keys, list := CutKeys("no list"); keys != "" || list != "no list" {
+		t.Errorf("without a list: %q, %q", keys, list)
 	}
 }

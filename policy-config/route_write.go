@@ -4,6 +4,7 @@ package policyconfig
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -47,8 +48,31 @@ func WriteRoute(route string, policies []Policy, pinHeader string) (name, text s
 	if !reflect.DeepEqual(back, want) {
 		return "", "", errNotTheSame
 	}
-	sum := sha256.Sum256(append([]byte(route+"\n"), data...)) // with the route, for the filter spreads routes by it
-	return route + identityMark + hex.EncodeToString(sum[:identityHex/2]), string(data), nil
+	return identify(route, string(data)), string(data), nil
+}
+
+// identify puts the identity of a text behind a route's name.
+func identify(route, text string) string {
+	sum := sha256.Sum256([]byte(route + "\n" + text)) // with the route, for the filter spreads routes by it
+	return route + identityMark + hex.EncodeToString(sum[:identityHex/2])
+}
+
+// RouteScopes gives the scopes of a route's policies in the order in which WriteRoute has them first.
+func RouteScopes(route string, policies []Policy) (scopes []string) {
+	for i := range policies {
+		scope := cmp.Or(policies[i].Scope, policies[i].Name)
+		if slices.Contains(policies[i].Routes, route) && !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes
+}
+
+// KeyRoute puts the sealed keys of its scopes in front of what WriteRoute gave for a route.
+func KeyRoute(name, text string, keys []string) (keyedName, keyedText string) {
+	route, _, _ := CutIdentity(name)
+	text = strings.Join(keys, keyMark) + text
+	return identify(route, text), text
 }
 
 // encodeLine writes JSON in one line.

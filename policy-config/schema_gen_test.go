@@ -34,6 +34,7 @@ var textSchemas = map[string]schema{
 	"Config.pinHeader":        {"$ref": "#/$defs/headerName", "pattern": `^[^A-Z]*$`},
 	"Keys.fromEnv":            textSchema(&envRule, `^[A-Z_][A-Z0-9_]*$`),
 	"Keys.sealed":             {"type": "string", "minLength": len(sealedPrefix) + base64Length(minSealed), "maxLength": maxSealed, "pattern": `^1\.[A-Za-z0-9_-]*$`},
+	"Keys.gateway":            textSchema(&gatewayRule, `^[!-~]*$`),
 	"Key.id":                  textSchema(&keyIDRule, `^[A-Za-z0-9._-]*$`),
 	"Policy.name":             textSchema(&nameRule, `^[!-~]*$`),
 	"Policy.scope":            textSchema(&scopeRule, `^[!-~]*$`),

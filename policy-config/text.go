@@ -43,7 +43,8 @@ var (
 	revokedHostRule    = textRule{max: maxRevoked, check: checkRevokedHost}
 	ownerRule          = textRule{max: maxRevoked, check: checkOwner}
 
-	sealedRule = textRule{max: maxSealed, check: checkSealed}
+	sealedRule  = textRule{max: maxSealed, check: checkSealed}
+	gatewayRule = textRule{max: MaxScope, check: checkVisible}
 )
 
 var (

@@ -12,6 +12,9 @@ func (d *decoder) checkConfig(c *Config) {
 		d.forbidden((*jsonPath)(nil).child("sessionDigest"), "may only be set with accessLogFields")
 	}
 	policies := (*jsonPath)(nil).child("policies")
+	if c.Keys.Gateway != "" && len(c.Policies) > 0 {
+		d.forbidden(policies, "may not be set together with keys.gateway: the keys of their scopes come with routes, and so must they")
+	}
 	here := jsonPath{parent: policies}
 	for i := range c.Policies {
 		here.index = i
@@ -31,6 +34,9 @@ func (d *decoder) checkKeys(at *jsonPath, k *Keys) {
 	}
 	if k.Sealed != "" && (k.FromEnv != "" || k.Ring != nil) {
 		d.forbidden(at.child("sealed"), "may not be set together with fromEnv or ring")
+	}
+	if k.Gateway != "" && (k.FromEnv != "" || k.Ring != nil || k.Sealed != "") {
+		d.forbidden(at.child("gateway"), "may not be set together with fromEnv, ring or sealed")
 	}
 }
 

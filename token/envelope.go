@@ -53,7 +53,7 @@ type Envelope struct {
 // Append appends the envelope of a token that the scope has just made at now. It fails, and returns dst as it was, where no
 // key signs or where the envelope would be longer than limit, at most MaxEnvelope.
 func (e *Envelope) Append(dst []byte, s *Scope, tok, attributes, value string, now int64, limit int) ([]byte, error) {
-	i := s.ring.signer(now)
+	i := s.dates.signer(now)
 	if i < 0 {
 		return dst, errNoKey
 	}
@@ -102,7 +102,7 @@ func (e *Envelope) Value() []byte { return e.raw[e.value():e.signed] }
 
 // Signed tells whether what was decoded is signed with the key that signed the session's token, which the scope opened.
 func (e *Envelope) Signed(s *Scope, sess Session, now int64) bool {
-	i := s.ring.find(sess.key, now)
+	i := s.dates.find(sess.key, now)
 	if i < 0 {
 		return false
 	}

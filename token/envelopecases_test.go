@@ -38,7 +38,7 @@ func (d *envelopeDraft) makeEnvelope(t *testing.T, name string) (text, attribute
 	}
 	body := append(binary.BigEndian.AppendUint16(nil, uint16(length)), d.attributes+d.value...)
 	ring := vectorRings()[d.signedIn].ring(t)
-	mac := ring.Scope(d.signedFor).keys[ring.signer(d.issued)].mac.mac(append(append([]byte{d.label}, tok...), body...))
+	mac := ring.Scope(d.signedFor).keys[ring.dates.signer(d.issued)].mac.mac(append(append([]byte{d.label}, tok...), body...))
 	body = append(body, mac[:]...)
 	if d.moved != nil {
 		tok = d.moved(tok)
@@ -163,11 +163,11 @@ type ticketCase struct {
 func (c ticketCase) vector(t *testing.T) ticketVector {
 	ring := vectorRings()[c.signedIn].ring(t)
 	scope := ring.Scope(c.signedFor)
-	raw := binary.BigEndian.AppendUint32([]byte{signsTicket}, uint32(ring.keys[ring.signer(noon)].tag))
+	raw := binary.BigEndian.AppendUint32([]byte{signsTicket}, uint32(ring.dates[ring.dates.signer(noon)].tag))
 	raw = binary.BigEndian.AppendUint32(raw, uint32(scope.tag))
 	raw = binary.BigEndian.AppendUint32(raw, uint32(noon+c.lasts))
 	apply(c.forge, raw)
-	mac := scope.keys[ring.signer(noon)].mac.mac(raw)
+	mac := scope.keys[ring.dates.signer(noon)].mac.mac(raw)
 	text := b64(append(raw, mac[:]...))
 	if c.text != nil {
 		text = c.text(text)

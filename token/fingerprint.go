@@ -30,8 +30,11 @@ func (k *Key) Fingerprint() Fingerprint {
 	return readFingerprint(secret.mac([]byte(labelFingerprint + k.ID)))
 }
 
-func readFingerprint(sum [hashLen]byte) Fingerprint {
-	return Fingerprint(binary.BigEndian.Uint64(sum[:]) >> (64 - 8*fingerprintSize))
+func readFingerprint(sum [hashLen]byte) Fingerprint { return fingerprintFrom(sum[:]) }
+
+// fingerprintFrom reads one at the beginning of eight bytes or more.
+func fingerprintFrom(raw []byte) Fingerprint {
+	return Fingerprint(binary.BigEndian.Uint64(raw) >> (64 - 8*fingerprintSize))
 }
 
 // Fingerprint is equal for rings of the same keys in the same order, whenever these sign and verify.

@@ -55,7 +55,7 @@ func signAgain(scope *Scope, tok string) string {
 	if err != nil || len(raw) < offBody+macLen {
 		return tok
 	}
-	putTag(raw[offKeyTag:], scope.ring.keys[0].tag)
+	putTag(raw[offKeyTag:], scope.dates[0].tag)
 	putTag(raw[offScopeTag:], scope.tag)
 	body := raw[:len(raw)-macLen]
 	mac := scope.keys[0].mac.mac(body)

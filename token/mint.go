@@ -28,7 +28,7 @@ var (
 // It fails if there is no such key, and for a session that no token can carry: without a host, with times outside of
 // 0 to 2^32-1, with LastSeen before IssuedAt, or Named without an Owner. Then it returns dst as it was.
 func (s *Scope) Append(dst []byte, sess Session, m Minting) ([]byte, error) {
-	i := s.ring.signer(m.Now)
+	i := s.dates.signer(m.Now)
 	switch {
 	case i < 0:
 		return dst, errNoKey
@@ -40,7 +40,7 @@ func (s *Scope) Append(dst []byte, sess Session, m Minting) ([]byte, error) {
 		return dst, errOwner
 	}
 	key := &s.keys[i]
-	raw := s.appendClear(s.memory().raw[:0], sess, m, s.ring.keys[i].tag)
+	raw := s.appendClear(s.memory().raw[:0], sess, m, s.dates[i].tag)
 	if !m.Reveal {
 		key.cryptBody(raw[offBody:], m.Nonce[:])
 	}

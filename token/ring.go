@@ -8,17 +8,18 @@ import (
 // Ring is an ordered set of signing keys: the first that may sign does, all that are not retired verify.
 // It does not change and is safe for concurrent use.
 type Ring struct {
-	keys []ringKey
+	dates   dates
+	secrets []macKey // of each key, as the start of the derivations
 
 	fingerprint Fingerprint
 }
 
-// ringKey is a key whose secret has become the start of the derivations.
-type ringKey struct {
-	tag       tag
-	notBefore int64
-	notAfter  int64
-	secret    macKey
+// dates say, key by key, how tokens name it and when it signs and verifies.
+type dates []keyDates
+
+type keyDates struct {
+	tag                 tag
+	notBefore, notAfter int64
 }
 
 // NewRing makes a ring of at least one key. The error joins all faults of all keys, one a line, each with its path
@@ -28,17 +29,13 @@ func NewRing(keys []Key) (*Ring, error) {
 		return nil, errors.New("keys: Required value: at least one key")
 	}
 	var faults []error
-	r := &Ring{keys: make([]ringKey, 0, len(keys))}
+	r := &Ring{dates: make(dates, 0, len(keys)), secrets: make([]macKey, 0, len(keys))}
 	for i := range keys {
 		k := &keys[i]
 		path := "keys[" + strconv.Itoa(i) + "]"
 		faults = append(faults, k.validate(path), validateUnique(keys[:i], k.ID, path+".id"))
-		r.keys = append(r.keys, ringKey{
-			tag:       makeTag(labelKeyID, k.ID),
-			notBefore: k.NotBefore,
-			notAfter:  k.NotAfter,
-			secret:    newMACKey(k.Secret),
-		})
+		r.dates = append(r.dates, keyDates{makeTag(labelKeyID, k.ID), k.NotBefore, k.NotAfter})
+		r.secrets = append(r.secrets, newMACKey(k.Secret))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -64,14 +61,14 @@ func validateUnique(before []Key, id, path string) error {
 }
 
 // retired reports whether the key has stopped to sign and to verify.
-func (k *ringKey) retired(now int64) bool {
+func (k *keyDates) retired(now int64) bool {
 	return k.notAfter != 0 && now >= k.notAfter
 }
 
 // find returns the index of the key that has the tag and verifies at now, or -1.
-func (r *Ring) find(t tag, now int64) int {
-	for i := range r.keys {
-		if k := &r.keys[i]; k.tag == t && !k.retired(now) {
+func (d dates) find(t tag, now int64) int {
+	for i := range d {
+		if k := &d[i]; k.tag == t && !k.retired(now) {
 			return i
 		}
 	}
@@ -79,9 +76,9 @@ func (r *Ring) find(t tag, now int64) int {
 }
 
 // signer returns the index of the key that signs at now, or -1.
-func (r *Ring) signer(now int64) int {
-	for i := range r.keys {
-		if k := &r.keys[i]; now >= k.notBefore && !k.retired(now) {
+func (d dates) signer(now int64) int {
+	for i := range d {
+		if k := &d[i]; now >= k.notBefore && !k.retired(now) {
 			return i
 		}
 	}

@@ -89,7 +89,7 @@ func TestSigner(t *testing.T) {
 		Key{ID: "spare", Secret: secret, NotBefore: 300},
 	)
 	for now, want := range map[int64]int{0: 1, 99: 1, 100: 0, 149: 0, 150: 0, 199: 0, 200: -1, 299: -1, 300: 2, 1 << 40: 2} {
-		if got := ring.signer(now); got != want {
+		if got := ring.dates.signer(now); got != want {
 			t.Errorf("at %d key %d signs, want %d", now, got, want)
 		}
 	}

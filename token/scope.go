@@ -4,10 +4,10 @@ package token
 // scope has keys of its own. It is not safe for concurrent use: it works in its own memory, so that it need not
 // allocate any.
 type Scope struct {
-	ring *Ring
-	tag  tag
-	keys []scopeKey // parallel to ring.keys
-	work *work      // made on first use: of 10,000 scopes in a filter most are idle
+	dates dates
+	tag   tag
+	keys  []scopeKey // parallel to dates
+	work  *work      // made on first use: of 10,000 scopes in a filter most are idle
 }
 
 // scopeKey is what a scope derives from one key of the ring.
@@ -25,14 +25,17 @@ type work struct {
 // Scope derives the keys of a scope, for instance "HTTPRoute/default/cart/rule/0". For each key of
 // the ring it hashes six blocks, more for a long name, and keeps 96 bytes.
 func (r *Ring) Scope(name string) *Scope {
-	s := &Scope{ring: r, tag: makeTag(labelScope, name), keys: make([]scopeKey, len(r.keys))}
-	forMAC, forHost := []byte(labelMAC+name), []byte(labelHost+name)
-	for i := range r.keys {
-		secret := &r.keys[i].secret
-		mac := secret.mac(forMAC)
-		s.keys[i].mac, s.keys[i].host = newMACKey(mac[:]), secret.mac(forHost)
+	s := &Scope{dates: r.dates, tag: makeTag(labelScope, name), keys: make([]scopeKey, len(r.secrets))}
+	for i := range r.secrets {
+		mac, host := r.secrets[i].derive(name)
+		s.keys[i] = scopeKey{newMACKey(mac[:]), host}
 	}
 	return s
+}
+
+// derive gives the two keys of a scope, K_mac and K_host.
+func (k *macKey) derive(scope string) (mac, host [hashLen]byte) {
+	return k.mac([]byte(labelMAC + scope)), k.mac([]byte(labelHost + scope))
 }
 
 // Prepare makes the working memory now, for a caller that must know when memory is taken.

@@ -12,38 +12,51 @@ import (
 // sealVersion begins every sealed text.
 const sealVersion = "1."
 
-// The labels of what sealing derives from the root secret, and of what it authenticates besides the text.
-const (
-	labelSealKey   = "limpet.dev/v1 seal key"
-	labelSealNonce = "limpet.dev/v1 seal nonce"
-	labelSealedFor = "limpet.dev/v1 sealed for\x00"
-)
+// sealed is a kind of what is sealed, by the labels of what is derived from the root secret for it, and of what is authenticated
+// besides the text. The error is for what does not open.
+type sealed struct {
+	key, nonce, sealedFor string
+	err                   error
+}
+
+// sealedRing is whole key rings.
+var sealedRing = sealed{
+	"limpet.dev/v1 seal key", "limpet.dev/v1 seal nonce", "limpet.dev/v1 sealed for\x00",
+	errors.New("sealed under another root secret or for another target, or altered"),
+}
 
 var (
 	errRoot    = errors.New("the root secret must be at least 32 bytes")
 	errSealed  = errors.New("not URL-safe base64 of sealed text")
 	errVersion = errors.New("not sealed by this version of limpet: compile the configuration again")
-	errUnseal  = errors.New("sealed under another root secret or for another target, or altered")
 )
 
 // Seal encrypts and authenticates plain under r, with XChaCha20-Poly1305; r's target is authenticated too.
 // The nonce is derived from r and plain, so that the same input gives the same text and a compiled
 // configuration does not change by itself. The result is a version and URL-safe base64 without padding.
-func (r *Root) Seal(plain []byte) (string, error) {
+func (r *Root) Seal(plain []byte) (string, error) { return r.seal(&sealedRing, r.Target, plain) }
+
+// Unseal undoes [Root.Seal] with whichever of the roots it was sealed under. It accepts what Seal makes and nothing else.
+func Unseal(roots []Root, text string) ([]byte, error) {
+	return unseal(roots, text, &sealedRing, func(r *Root) string { return r.Target })
+}
+
+// seal seals what is for somebody: the text opens for nobody else.
+func (r *Root) seal(kind *sealed, whom string, plain []byte) (string, error) {
 	if len(r.Secret) < MinSecret {
 		return "", errRoot
 	}
-	key, nonce := r.sealing(plain)
+	key, nonce := r.sealing(kind, whom, plain)
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
 		return "", err
 	}
-	return sealVersion + base64.RawURLEncoding.EncodeToString(aead.Seal(nonce, nonce, plain, r.sealedFor())), nil
+	return sealVersion + base64.RawURLEncoding.EncodeToString(aead.Seal(nonce, nonce, plain, []byte(kind.sealedFor+whom))), nil
 }
 
-// Unseal undoes [Root.Seal] with whichever of the roots it was sealed under. It accepts what Seal makes and nothing else.
-func Unseal(roots []Root, sealed string) ([]byte, error) {
-	text, ofThisVersion := strings.CutPrefix(sealed, sealVersion)
+// unseal undoes seal with whichever of the roots.
+func unseal(roots []Root, text string, kind *sealed, whom func(*Root) string) ([]byte, error) {
+	text, ofThisVersion := strings.CutPrefix(text, sealVersion)
 	if !ofThisVersion {
 		return nil, errVersion
 	}
@@ -55,41 +68,38 @@ func Unseal(roots []Root, sealed string) ([]byte, error) {
 	err = errRoot
 	for i := range roots {
 		var plain []byte
-		if plain, err = roots[i].unseal(raw); err == nil {
+		if plain, err = roots[i].unseal(raw, kind, whom(&roots[i])); err == nil {
 			return plain, nil
 		}
 	}
 	return nil, err
 }
 
-func (r *Root) unseal(raw []byte) ([]byte, error) {
+func (r *Root) unseal(raw []byte, kind *sealed, whom string) ([]byte, error) {
 	if len(r.Secret) < MinSecret {
 		return nil, errRoot
 	}
-	key, _ := r.sealing(nil)
+	key, _ := r.sealing(kind, whom, nil)
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
 		return nil, err
 	}
 	nonce, box := raw[:chacha20poly1305.NonceSizeX], raw[chacha20poly1305.NonceSizeX:]
-	plain, err := aead.Open(nil, nonce, box, r.sealedFor())
+	plain, err := aead.Open(nil, nonce, box, []byte(kind.sealedFor+whom))
 	if err != nil {
-		return nil, errUnseal
+		return nil, kind.err
 	}
-	if _, want := r.sealing(plain); subtle.ConstantTimeCompare(nonce, want) != 1 {
-		return nil, errUnseal
+	if _, want := r.sealing(kind, whom, plain); subtle.ConstantTimeCompare(nonce, want) != 1 {
+		return nil, kind.err
 	}
 	return plain, nil
 }
 
-// sealing derives the key, and the nonce for plain and the target.
-func (r *Root) sealing(plain []byte) (key, nonce []byte) {
+// sealing derives the key, and the nonce for plain and whom it is for.
+func (r *Root) sealing(kind *sealed, whom string, plain []byte) (key, nonce []byte) {
 	rootKey := newMACKey(r.Secret)
-	sealKey, nonceSecret := rootKey.mac([]byte(labelSealKey)), rootKey.mac([]byte(labelSealNonce))
+	sealKey, nonceSecret := rootKey.mac([]byte(kind.key)), rootKey.mac([]byte(kind.nonce))
 	nonceKey := newMACKey(nonceSecret[:])
-	full := nonceKey.mac(append([]byte(r.Target+"\x00"), plain...))
+	full := nonceKey.mac(append([]byte(whom+"\x00"), plain...))
 	return sealKey[:], full[:chacha20poly1305.NonceSizeX]
 }
-
-// sealedFor is what is authenticated besides the text, so that what was sealed for one target opens for no other.
-func (r *Root) sealedFor() []byte { return []byte(labelSealedFor + r.Target) }

@@ -31,7 +31,7 @@ type Rules struct {
 // key has been retired since, or the session comes from elsewhere), Revoked, NotYetValid, ExpiredAbsolute or ExpiredIdle.
 func (s *Scope) Check(sess Session, r Rules, now int64) Verdict {
 	switch {
-	case s.ring.find(sess.key, now) < 0:
+	case s.dates.find(sess.key, now) < 0:
 		return UnknownKey
 	case sess.Epoch != r.Epoch || sess.IssuedAt < r.NotBefore:
 		return Revoked
@@ -72,8 +72,8 @@ func (s *Scope) Verify(tok string, r Rules, now int64) (Session, Verdict) {
 // the session of an unknown key.
 func (s *Scope) Signed(sess Session, now int64) Session {
 	sess.key = 0
-	if i := s.ring.signer(now); i >= 0 {
-		sess.key = s.ring.keys[i].tag
+	if i := s.dates.signer(now); i >= 0 {
+		sess.key = s.dates[i].tag
 	}
 	return sess
 }
@@ -81,6 +81,6 @@ func (s *Scope) Signed(sess Session, now int64) Session {
 // Stale reports whether another key signs at now than the one that signed the session's token, so that the
 // token should be made anew while both verify. While no key signs, nothing is stale.
 func (s *Scope) Stale(sess Session, now int64) bool {
-	i := s.ring.signer(now)
-	return i >= 0 && s.ring.keys[i].tag != sess.key
+	i := s.dates.signer(now)
+	return i >= 0 && s.dates[i].tag != sess.key
 }

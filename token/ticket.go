@@ -20,7 +20,7 @@ const (
 // AppendTicket appends a ticket that is good in this scope until the time ends, TicketLife after now at the most: who has
 // it is told what becomes of the sessions of their own requests.
 func (s *Scope) AppendTicket(dst []byte, now, ends int64) ([]byte, error) {
-	i := s.ring.signer(now)
+	i := s.dates.signer(now)
 	switch {
 	case i < 0:
 		return dst, errNoKey
@@ -28,7 +28,7 @@ func (s *Scope) AppendTicket(dst []byte, now, ends int64) ([]byte, error) {
 		return dst, errTicket
 	}
 	raw := append(s.memory().raw[:0], signsTicket)
-	raw = binary.BigEndian.AppendUint32(raw, uint32(s.ring.keys[i].tag))
+	raw = binary.BigEndian.AppendUint32(raw, uint32(s.dates[i].tag))
 	raw = binary.BigEndian.AppendUint32(raw, uint32(s.tag))
 	raw = binary.BigEndian.AppendUint32(raw, uint32(ends))
 	mac := s.keys[i].mac.mac(raw)
@@ -45,7 +45,7 @@ func (s *Scope) Ticket(text string, now, skew int64) bool {
 	if err != nil || n != ticketRaw || w.raw[0] != signsTicket {
 		return false
 	}
-	i := s.ring.find(tagAt(w.raw[:], 1), now)
+	i := s.dates.find(tagAt(w.raw[:], 1), now)
 	if i < 0 || tagAt(w.raw[:], 5) != s.tag {
 		return false
 	}
@@ -63,7 +63,7 @@ const digestLen = 8
 // AppendDigest appends what stands for a session in logs, in hexadecimal digits: a keyed digest of its id. It follows the
 // session, until another key signs, and is no part of any token. It is nothing for a session without an id.
 func (s *Scope) AppendDigest(dst []byte, id uint64, now int64) []byte {
-	i := s.ring.signer(now)
+	i := s.dates.signer(now)
 	if i < 0 || id == 0 {
 		return dst
 	}

@@ -90,13 +90,13 @@ func (d *draft) last32(now int64) {
 // sign makes the token, with a nonce that depends on the name alone.
 func (d *draft) sign(t *testing.T, name string) string {
 	ring := vectorRings()[d.signedIn].ring(t)
-	scope, signer := ring.Scope(d.signedFor), ring.signer(d.issued)
+	scope, signer := ring.Scope(d.signedFor), ring.dates.signer(d.issued)
 	sum := sha256.Sum256([]byte(name))
 	m := Minting{Now: d.issued, Nonce: [nonceLen]byte(sum[:]), Reveal: d.reveal}
 	sess := Session{Host: mustHost(t, d.host), IssuedAt: d.issued, LastSeen: d.seen, Epoch: d.epoch, Parts: d.parts}
 
 	key := &scope.keys[signer]
-	raw := scope.appendClear(nil, sess, m, ring.keys[signer].tag)
+	raw := scope.appendClear(nil, sess, m, ring.dates[signer].tag)
 	if d.rawHost != nil {
 		raw = append(raw[:offBody+partsLen(raw[offFlags])], d.rawHost...)
 	}
@@ -132,7 +132,7 @@ func (c vectorCase) vector(t *testing.T) vector {
 	}
 	if c.verdict == Valid {
 		ring := vectorRings()[d.signedIn]
-		signer := ring.ring(t).signer(d.issued)
+		signer := ring.ring(t).dates.signer(d.issued)
 		v.Session = &sessionJSON{d.host, d.issued, d.seen, d.epoch, ring.Keys[signer].ID, !d.reveal, partsOf(d.parts)}
 	}
 	return v
@@ -235,12 +235,12 @@ func spareBits(sealed string) string {
 
 // sealWith seals correctly but for the nonce.
 func sealWith(t *testing.T, root Root, nonce []byte, plain string) string {
-	key, _ := root.sealing(nil)
+	key, _ := root.sealing(&sealedRing, root.Target, nil)
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sealVersion + b64(aead.Seal(nonce, nonce, []byte(plain), root.sealedFor()))
+	return sealVersion + b64(aead.Seal(nonce, nonce, []byte(plain), []byte(sealedRing.sealedFor+root.Target)))
 }
 
 func mustSeal(t testing.TB, root Root, plain string) string {

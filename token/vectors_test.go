@@ -130,6 +130,13 @@ func (r ringJSON) ring(t testing.TB) *Ring {
 	return mustRing(t, keys...)
 }
 
+// scopes gives a scope of a proxy that has the ring, and of one that has the scope's keys alone.
+func (r ringJSON) scopes(t testing.TB, name string) []*Scope {
+	t.Helper()
+	ring := r.ring(t)
+	return []*Scope{ring.Scope(name), travelled(t, ring, name)}
+}
+
 func unix(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -204,22 +211,23 @@ func oneLine(t *testing.T, v any) []byte {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// TestVectors judges every token of the file through the API.
+// TestVectors judges every token of the file through the API, with the ring and with the keys of its scope alone.
 func TestVectors(t *testing.T) {
 	file := readVectors(t)
 	for _, v := range file.Tokens {
 		t.Run(v.Name, func(t *testing.T) {
-			scope := file.Rings[v.Ring].ring(t).Scope(v.Scope)
-			sess, verdict := scope.Verify(v.Token, Rules(v.Rules), v.Now)
-			if verdict.String() != v.Verdict {
-				t.Errorf("verdict %s, want %s", verdict, v.Verdict)
-			}
-			if _, _, why := scope.open(v.Token, v.Now); why != wellFormed && why.String() != v.Reason || (why == wellFormed) != (v.Reason == "") {
-				t.Errorf("malformed because of %d, want %q", why, v.Reason)
-			}
-			wantSession(t, v, sess)
-			if !Plausible(v.Token) && verdict != Malformed {
-				t.Error("not plausible, but not malformed either")
+			for _, scope := range file.Rings[v.Ring].scopes(t, v.Scope) {
+				sess, verdict := scope.Verify(v.Token, Rules(v.Rules), v.Now)
+				if verdict.String() != v.Verdict {
+					t.Errorf("verdict %s, want %s", verdict, v.Verdict)
+				}
+				if _, _, why := scope.open(v.Token, v.Now); why != wellFormed && why.String() != v.Reason || (why == wellFormed) != (v.Reason == "") {
+					t.Errorf("malformed because of %d, want %q", why, v.Reason)
+				}
+				wantSession(t, v, sess)
+				if !Plausible(v.Token) && verdict != Malformed {
+					t.Error("not plausible, but not malformed either")
+				}
 			}
 		})
 	}
@@ -257,35 +265,43 @@ func wantSession(t *testing.T, v vector, sess Session) {
 func TestEnvelopeVectors(t *testing.T) {
 	file := readVectors(t)
 	for _, v := range file.Envelopes {
-		var e Envelope
-		var got envelopeAnswer
-		scope := file.Rings[v.Ring].ring(t).Scope(v.Scope)
-		tok, body, ok := CutEnvelope(v.Envelope)
-		if got.Form = ok && e.Decode(tok, body); got.Form {
-			got.Value = b64(e.Value())
-			sess, verdict := scope.Open(tok, v.Now)
-			if got.Signed = verdict == Valid && e.Signed(scope, sess, v.Now); got.Signed {
-				got.Attributes, got.Verdict = b64(e.Attributes()), scope.Check(sess, Rules(v.Rules), v.Now).String()
+		for _, scope := range file.Rings[v.Ring].scopes(t, v.Scope) {
+			if got := openEnvelope(scope, v); got != v.envelopeAnswer {
+				t.Errorf("%s: %+v, want %+v", v.Name, got, v.envelopeAnswer)
 			}
 		}
-		if got != v.envelopeAnswer {
-			t.Errorf("%s: %+v, want %+v", v.Name, got, v.envelopeAnswer)
+	}
+}
+
+func openEnvelope(scope *Scope, v envelopeVector) (got envelopeAnswer) {
+	var e Envelope
+	tok, body, ok := CutEnvelope(v.Envelope)
+	if got.Form = ok && e.Decode(tok, body); got.Form {
+		got.Value = b64(e.Value())
+		sess, verdict := scope.Open(tok, v.Now)
+		if got.Signed = verdict == Valid && e.Signed(scope, sess, v.Now); got.Signed {
+			got.Attributes, got.Verdict = b64(e.Attributes()), scope.Check(sess, Rules(v.Rules), v.Now).String()
 		}
 	}
+	return got
 }
 
 // TestTicketVectors judges every ticket of the file, and makes every digest.
 func TestTicketVectors(t *testing.T) {
 	file := readVectors(t)
 	for _, v := range file.Tickets {
-		if got := file.Rings[v.Ring].ring(t).Scope(v.Scope).Ticket(v.Ticket, v.Now, v.Skew); got != *v.Good {
-			t.Errorf("%s: good is %t", v.Name, got)
+		for _, scope := range file.Rings[v.Ring].scopes(t, v.Scope) {
+			if got := scope.Ticket(v.Ticket, v.Now, v.Skew); got != *v.Good {
+				t.Errorf("%s: good is %t", v.Name, got)
+			}
 		}
 	}
 	for _, v := range file.Digests {
 		id, err := strconv.ParseUint(v.ID, 16, 64)
-		if got := file.Rings[v.Ring].ring(t).Scope(v.Scope).AppendDigest(nil, id, v.Now); err != nil || string(got) != v.Digest {
-			t.Errorf("%s: %s, %v, want %s", v.Name, got, err, v.Digest)
+		for _, scope := range file.Rings[v.Ring].scopes(t, v.Scope) {
+			if got := scope.AppendDigest(nil, id, v.Now); err != nil || string(got) != v.Digest {
+				t.Errorf("%s: %s, %v, want %s", v.Name, got, err, v.Digest)
+			}
 		}
 	}
 }

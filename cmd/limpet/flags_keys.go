@@ -25,6 +25,8 @@ type keyFlags struct {
 	secret   string // of limpet's namespace, in place of a file
 	rootFile string
 	clear    bool
+	// scoped has each Gateway's proxies get the keys of the scopes that it serves, in place of the ring.
+	scoped bool
 	// target is whom the output is for; empty is Envoy.
 	target string
 	// ring, if there is one, gives the key ring in place of a file.
@@ -61,10 +63,8 @@ func (k *keyFlags) load(stderr io.Writer) (in controller.Input, err error) {
 	if k.ring == nil && k.file == "" {
 		return controller.Input{Keys: policyconfig.Keys{FromEnv: policyconfig.DefaultKeysEnv}}, nil
 	}
-	var ring policyconfig.KeyRing
-	if k.ring != nil {
-		ring = k.ring()
-	} else if ring, err = k.readRing(stderr); err != nil {
+	ring, err := k.readRing(stderr)
+	if err != nil {
 		return in, err
 	}
 	if in.Fingerprints, err = keyfile.FingerprintsOf(ring); err != nil {
@@ -74,27 +74,44 @@ func (k *keyFlags) load(stderr io.Writer) (in controller.Input, err error) {
 		in.Keys.Ring = &ring
 		return in, nil
 	}
-	in.Keys.Sealed, err = k.seal(ring, stderr)
+	root, err := k.sealingRoot(stderr)
+	if err != nil {
+		return in, err
+	}
+	if k.scoped {
+		in.Scopes, err = newScopeKeys(ring, root)
+	} else {
+		in.Keys.Sealed, err = keyfile.Seal(ring, root)
+	}
 	return in, err
 }
 
-// seal seals a ring for the target.
-func (k *keyFlags) seal(ring policyconfig.KeyRing, stderr io.Writer) (sealed string, err error) {
-	roots := k.fixed
-	if roots == nil {
-		if roots, err = k.readRoots(stderr); err != nil {
-			return "", err
-		}
-	}
-	root, err := keyfile.RootFor(cmp.Or(k.target, string(compiler.TargetEnvoy)), roots)
+// newScopeKeys makes what proxies that limpet runs get of a ring.
+func newScopeKeys(keys policyconfig.KeyRing, root *token.Root) (*compiler.ScopeKeys, error) {
+	ring, err := keyfile.Ring(keys)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return keyfile.Seal(ring, root)
+	return &compiler.ScopeKeys{Ring: ring, Root: *root}, nil
 }
 
-// readRing reads the file's ring, of which a key must verify.
+// sealingRoot is the root secret that seals for Envoys of the target.
+func (k *keyFlags) sealingRoot(stderr io.Writer) (*token.Root, error) {
+	roots := k.fixed
+	if roots == nil {
+		var err error
+		if roots, err = k.readRoots(stderr); err != nil {
+			return nil, err
+		}
+	}
+	return keyfile.RootFor(cmp.Or(k.target, string(compiler.TargetEnvoy)), roots)
+}
+
+// readRing gives the ring that is followed, or reads the file's, of which a key must verify.
 func (k *keyFlags) readRing(stderr io.Writer) (policyconfig.KeyRing, error) {
+	if k.ring != nil {
+		return k.ring(), nil
+	}
 	ring, err := readKeyFile(k.file, stderr)
 	if err != nil {
 		return ring, err

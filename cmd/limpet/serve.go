@@ -343,6 +343,7 @@ func (sc *serveCommand) followInput(
 		return sc.tls.load(log)
 	}
 	sc.cluster.manage, sc.cluster.controller = sc.proxies.manage, cmp.Or(sc.config.input.kinds.controller, string(v1alpha1.ControllerName))
+	sc.config.keys.scoped = sc.proxies.manage
 	c, err := sc.cluster.follow(ctx, log)
 	if err != nil {
 		return err

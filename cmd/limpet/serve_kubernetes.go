@@ -34,7 +34,7 @@ type clusterFlags struct {
 	statuses   bool
 	grace      time.Duration // how long a Gateway stays Programmed without an Envoy
 	manage     bool          // proxies, too
-	controller string // whose classes' Gateways are served
+	controller string        // whose classes' Gateways are served
 	pool       string
 	keys       string
 	root       string

@@ -58,6 +58,8 @@ func (f *proxyFlags) check(sc *serveCommand) error {
 		return usagef("--manage-proxies needs --tls-secret, or --proxy-ca: by which proxies know the server")
 	case sc.config.keys.file == "" && sc.config.keys.secret == "":
 		return usagef("--manage-proxies needs --keys-secret or --keys: proxies that limpet runs get their keys from it")
+	case sc.config.keys.clear:
+		return usagef("--manage-proxies and --keys-in-clear: proxies that limpet runs get sealed keys, of the rules that they serve")
 	}
 	return nil
 }
@@ -94,14 +96,9 @@ func (sc *serveCommand) proxySettings() (s proxies.Settings, err error) {
 		return s, fmt.Errorf("the Secret %s: data: Required value: it has no ca.crt, by which proxies know the server; "+
 			"name a file that has it with --proxy-ca", sc.tls.secret)
 	}
-	if sc.config.keys.clear {
-		return s, nil
+	if s.Roots = sc.config.keys.fixed; s.Roots == nil {
+		s.Roots, _, err = keyfile.ReadRoots(sc.config.keys.rootFile)
 	}
-	roots := sc.config.keys.fixed
-	if roots == nil {
-		roots, _, err = keyfile.ReadRoots(sc.config.keys.rootFile)
-	}
-	s.Root = keyfile.RootsText(roots)
 	return s, err
 }
 

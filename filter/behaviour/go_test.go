@@ -12,6 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/filter/internal/session"
 	"github.com/limpet-proxy/limpet/filter/wasmtest"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 type goPlugin struct {
@@ -58,6 +59,7 @@ type destination struct{ cluster, policies string }
 func (d destination) Cluster() string { return d.cluster }
 
 func (d destination) Policies() (string, bool) { return d.policies, d.policies != "" }
+func (destination) ShowKeys(token.Fingerprint) {}
 
 type goStream struct {
 	plugin     *goPlugin

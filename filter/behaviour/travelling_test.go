@@ -2,15 +2,51 @@ package behaviour
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/limpet-proxy/limpet/filter/wasmtest"
+	"github.com/limpet-proxy/limpet/internal/keyfile"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // travelling is a build where the policies of the configuration come with their routes.
-func travelling(inner start) start {
+func travelling(inner start) start { return withRoutes(inner, nil) }
+
+// ringless is travelling where there is no ring either: the keys of scopes come with the policies, sealed for a Gateway.
+func ringless(inner start) start {
+	return withRoutes(inner, func(t *testing.T, c *policyconfig.Config, env map[string]string) (map[string]string, func(scope string) string) {
+		t.Helper()
+		keys, errs := c.Keys.Load(func(name string) string { return env[name] }, token.UnsealText)
+		if len(errs) > 0 {
+			return env, nil // the plugin says so
+		}
+		ring, err := keyfile.Ring(keys)
+		if err != nil {
+			return env, nil
+		}
+		root := limpetsRoot.ForGateway(gatewayID)
+		c.Keys = policyconfig.Keys{Gateway: gatewayID}
+		return map[string]string{"LIMPET_ROOT": root.Text()}, func(scope string) string {
+			text, err := ring.SealScope(&root, scope)
+			check(t, err)
+			return text
+		}
+	})
+}
+
+// gatewayID is the Gateway of ringless builds, whose root is derived from limpetsRoot.
+const gatewayID = "shop/edge/5f0c2d9e-4a51-4c1b-9d0e-2f6b1a7c3e48"
+
+var limpetsRoot = token.Root{Target: "envoy", Secret: []byte("the root secret, 32 bytes long!!")}
+
+// withRoutes is travelling. Unkey, if there is one, takes the ring out of a configuration and its environment; what it returns seals the
+// keys of scopes.
+func withRoutes(
+	inner start, unkey func(*testing.T, *policyconfig.Config, map[string]string) (map[string]string, func(scope string) string),
+) start {
 	return func(t *testing.T, config string, env map[string]string, clock func() time.Time) (wasmtest.Filter, error) {
 		t.Helper()
 		whole, errs := policyconfig.Parse(config)
@@ -19,6 +55,9 @@ func travelling(inner start) start {
 		}
 		w := &travellingPlugin{t: t, pinHeader: whole.PinHeader, policies: whole.Policies}
 		whole.Policies = nil
+		if unkey != nil {
+			env, w.seal = unkey(t, &whole, env)
+		}
 		global, err := policyconfig.Marshal(whole)
 		if err != nil {
 			t.Fatal(err)
@@ -37,6 +76,7 @@ type travellingPlugin struct {
 	t         *testing.T
 	pinHeader string
 	policies  []policyconfig.Policy
+	seal      func(scope string) string // the keys of a scope; nil where the plugin has the ring
 }
 
 func (p *travellingPlugin) Open(properties map[string]string) wasmtest.Exchange {
@@ -46,6 +86,13 @@ func (p *travellingPlugin) Open(properties map[string]string) wasmtest.Exchange 
 		if slices.Contains(policy.Routes, route) {
 			name, text, err := policyconfig.WriteRoute(route, p.policies, p.pinHeader)
 			check(p.t, err)
+			if p.seal != nil {
+				var keys []string
+				for _, scope := range policyconfig.RouteScopes(route, p.policies) {
+					keys = append(keys, p.seal(scope))
+				}
+				name, text = policyconfig.KeyRoute(name, text, keys)
+			}
 			return carried(p.Filter, name, properties[wasmtest.ClusterProperty], text)
 		}
 	}
@@ -129,5 +176,36 @@ func TestClientsSetNoPolicies(t *testing.T) {
 			"xds.route_metadata.filter_metadata.limpet.policies: "+evil, "cookie: limpet="+evil)
 		want(t, "cookies that are set", len(r.setCookies()), 1)
 		w.counted("p new", 1)
+	})
+}
+
+// TestSealedKeysOfOthers: keys that were sealed for another rule or Gateway, or none at all, or too many, are none. Requests get 503,
+// never a host, and a route with its own keys goes on.
+func TestSealedKeysOfOthers(t *testing.T) {
+	eachTravelling(t, config(), func(t *testing.T, w *world) {
+		p := w.Filter.(*travellingPlugin)
+		if p.seal == nil {
+			return
+		}
+		name, text, err := policyconfig.WriteRoute("r", p.policies, p.pinHeader)
+		check(t, err)
+		ring, err := token.NewRing([]token.Key{{ID: "a", Secret: []byte(strings.Repeat("a", 32))}})
+		check(t, err)
+		elsewhere := limpetsRoot.ForGateway("evil/edge/5f0c2d9e-4a51-4c1b-9d0e-2f6b1a7c3e48")
+		others, err := ring.SealScope(&elsewhere, "p")
+		check(t, err)
+		good := p.seal("p")
+		for what, keys := range map[string][]string{
+			"another rule's": {p.seal("q")}, "another Gateway's": {others}, "none": nil, "two": {good, good}, "cut short": {good[:len(good)-1]},
+		} {
+			keyed, with := policyconfig.KeyRoute(name, text, keys)
+			s := carried(p.Filter, keyed, "c", with)
+			_, local, err := s.RequestHeaders([][2]string{{":method", "GET"}, {":path", "/"}}, true)
+			if err != nil || local == nil || local.Status != 503 || local.Details != policyconfig.RefusedDetails {
+				t.Errorf("%s: %+v, %v", what, local, err)
+			}
+			s.Close()
+		}
+		want(t, "the host of a sound route", w.get().host, w.hosts[0])
 	})
 }

@@ -9,13 +9,12 @@ import (
 
 	"github.com/limpet-proxy/limpet/filter/internal/session"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
-	"github.com/limpet-proxy/limpet/token"
 )
 
 // configuration is what all workers share: it does not change.
 type configuration struct {
 	config  *policyconfig.Config
-	ring    *token.Ring
+	keys    session.Keys
 	metrics metrics
 }
 
@@ -36,17 +35,20 @@ type worker struct {
 //export limpet_read
 func read(text *byte, length uintptr, envoy unsafe.Pointer) *configuration {
 	// The configuration keeps pieces of its text, and the text is Envoy's.
-	config, ring, errs := session.Read(strings.Clone(unsafe.String(text, length)), getenv)
+	config, keys, errs := session.Read(strings.Clone(unsafe.String(text, length)), getenv)
 	if refused(errs) {
 		return nil
 	}
-	showKeys(envoy, ring.Fingerprint())
-	return &configuration{config, ring, defineMetrics(envoy, config.Policies)}
+	metrics := defineMetrics(envoy, config.Policies)
+	if fingerprint := keys.Fingerprint(); fingerprint != 0 {
+		hostShow(envoy, metrics.keys, uint64(fingerprint))
+	}
+	return &configuration{config, keys, metrics}
 }
 
 //export limpet_worker
 func newWorker(c *configuration) *worker {
-	engine, err := session.New(c.config, c.ring, session.Proxy{
+	engine, err := session.New(c.config, c.keys, session.Proxy{
 		Random: random, AppendPin: appendPin, Lasting: lasting, Own: own, Free: give, Refuse: logRefused, Log: logLine,
 	})
 	if err != nil {

@@ -26,6 +26,7 @@ type metrics struct {
 	refused  metric
 	passed   metric // on a route without a policy
 	memory   metric
+	keys     metric // by which people compare proxies' keys
 }
 
 type counters [session.Outcomes]metric
@@ -47,6 +48,7 @@ func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics
 	m.refused = unlabelled(envoy, policyconfig.RefusedCounter)
 	m.passed = unlabelled(envoy, policyconfig.PassedCounter)
 	m.memory = hostGauge(envoy, data(policyconfig.MemoryGauge), size(policyconfig.MemoryGauge))
+	m.keys = hostGauge(envoy, data(policyconfig.KeysGauge), size(policyconfig.KeysGauge))
 	for i := range policies {
 		for o := session.None + 1; o < session.Outcomes; o++ {
 			m.policies[i][o] = noMetric
@@ -58,9 +60,11 @@ func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics
 	return m
 }
 
-// showKeys sets the gauge by which people compare proxies' keys.
-func showKeys(envoy unsafe.Pointer, keys token.Fingerprint) {
-	hostShow(envoy, hostGauge(envoy, data(policyconfig.KeysGauge), size(policyconfig.KeysGauge)), uint64(keys))
+// ShowKeys sets the gauge while a request comes.
+func (x *exchange) ShowKeys(ring token.Fingerprint) {
+	if id := x.worker.metrics.keys; id != noMetric {
+		hostSetGauge(&x.stream, id, uint64(ring))
+	}
 }
 
 func unlabelled(envoy unsafe.Pointer, name string) metric {

@@ -36,6 +36,8 @@ import (
 // Input is all that a compilation reads.
 type Input struct {
 	Keys policyconfig.Keys
+	// Scopes, if there is something, has Gateways get their part of the keys in place of these.
+	Scopes *compiler.ScopeKeys
 	// Fingerprints are those of the keys.
 	Fingerprints keyfile.Fingerprints
 	Sources      []compiler.Source
@@ -45,7 +47,7 @@ type Input struct {
 func (in *Input) equal(other *Input) bool {
 	return slices.EqualFunc(in.Sources, other.Sources, func(a, b compiler.Source) bool {
 		return a.Name == b.Name && sameBytes(a.Data, b.Data)
-	}) && reflect.DeepEqual(in.Keys, other.Keys)
+	}) && reflect.DeepEqual(in.Keys, other.Keys) && reflect.DeepEqual(in.Scopes, other.Scopes)
 }
 
 // sameBytes compares contents, which mostly are the same slice.

@@ -226,7 +226,8 @@ func (t *table) policies(route value) (policies []policyconfig.Policy, known boo
 	name := route.get("name").text()
 	if prefix, _, travels := policyconfig.CutIdentity(name); travels {
 		text := route.get("metadata").get("filter_metadata").get(policyconfig.RouteMetadata).get(policyconfig.RouteField)
-		list, errs := policyconfig.ParseRoute(text.text(), prefix, t.chain.pinHeader())
+		_, policies := policyconfig.CutKeys(text.text())
+		list, errs := policyconfig.ParseRoute(policies, prefix, t.chain.pinHeader())
 		for _, e := range errs {
 			t.add(text, "%s", e)
 		}

@@ -56,7 +56,7 @@ func (r *renderer) newTemplate() (t corev1.PodTemplateSpec, err error) {
 	drain, least := r.drainTimes()
 	annotations := map[string]string{}
 	maps.Copy(annotations, own.Annotations)
-	sum := sha256.Sum256([]byte(r.Settings.Root + "\n" + r.Settings.Authority))
+	sum := sha256.Sum256([]byte(r.rootText() + "\n" + r.Settings.Authority))
 	annotations[secretHash] = hex.EncodeToString(sum[:8])
 	grace := int64((drain + graceMargin).Seconds())
 	t.Labels, t.Annotations = r.newLabels(own.Labels), r.newAnnotations(annotations)

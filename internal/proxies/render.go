@@ -17,6 +17,8 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/keyfile"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // Settings are those of all proxies.
@@ -27,9 +29,10 @@ type Settings struct {
 	Server, Modules string
 	// Bind is the address at which listeners listen.
 	Bind netip.Addr
-	// Root is what proxies know the key ring by (LIMPET_ROOT), and Authority are the certificates, as PEM, that the server's leads up
-	// to; either may be empty.
-	Root, Authority string
+	// Roots are limpet's root secrets, from which those of Gateways are derived.
+	Roots []token.Root
+	// Authority are the certificates, as PEM, that the server's leads up to.
+	Authority string
 	// Audience is for whom tokens are that proxies show to limpet serve, unless they have certificates; empty where it takes none.
 	Audience string
 }
@@ -224,10 +227,19 @@ const (
 	secretAuthority = "ca.crt"
 )
 
+// rootText is what the Gateway's proxies open their keys by (LIMPET_ROOT): secrets that open nothing of another Gateway's.
+func (r *renderer) rootText() string {
+	own := make([]token.Root, len(r.Settings.Roots))
+	for i := range own {
+		own[i] = r.Settings.Roots[i].ForGateway(token.GatewayID(r.Gateway.Namespace, r.Gateway.Name, string(r.Gateway.UID)))
+	}
+	return keyfile.RootsText(own)
+}
+
 func (r *renderer) newSecret() *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: typeMeta("v1", "Secret"), ObjectMeta: r.newMeta(nil, nil), Type: corev1.SecretTypeOpaque,
-		Data: map[string][]byte{secretRoot: []byte(r.Settings.Root), secretAuthority: []byte(r.Settings.Authority)},
+		Data: map[string][]byte{secretRoot: []byte(r.rootText()), secretAuthority: []byte(r.Settings.Authority)},
 	}
 }
 

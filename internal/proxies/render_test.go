@@ -10,18 +10,20 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
 var settings = Settings{
 	Image: "limpet-envoy:1", HelperImage: "limpet:1", Server: "limpet.limpet-system.svc:18000", Modules: "limpet.limpet-system.svc:18002",
-	Bind: netip.IPv4Unspecified(), Root: "the root", Authority: "the authority",
+	Bind: netip.IPv4Unspecified(), Roots: []token.Root{{Target: "envoy", Secret: []byte("limpet's own root secret, 32 long.")}}, Authority: "the authority",
 }
 
 // TestRender holds the objects of a Gateway: testdata/NAME.in.yaml has it, and the ProxyConfigs of its class and its own.
@@ -160,5 +162,28 @@ func TestMergeKeepsNulls(t *testing.T) {
 	got, err := mergeBootstrap([]byte("admin: {b: 2}\nz: 2\n"), merged.Bootstrap)
 	if err != nil || string(got) != "x: 1\nz: 2\n" {
 		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// TestRootsOfGateways: a Gateway's Secret has a root of its own, none of limpet's, and one of the same name later has another.
+func TestRootsOfGateways(t *testing.T) {
+	seen := map[string]string{settings.Roots[0].Text(): "limpet"}
+	for _, g := range []gatewayv1.Gateway{
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge", UID: "1"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge", UID: "2"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "inner", UID: "1"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "evil", Name: "edge", UID: "1"}},
+	} {
+		name := g.Namespace + "/" + g.Name + "/" + string(g.UID)
+		g.Spec.GatewayClassName = "limpet"
+		r := &renderer{Input: Input{Gateway: &g, Settings: settings}}
+		text := string(r.newSecret().Data["root"])
+		if seen[text] != "" || strings.Contains(text, "limpet") {
+			t.Errorf("%s has the root of %s: %q", name, seen[text], text)
+		}
+		seen[text] = name
+		if roots, err := token.ParseRoots(text); err != nil || len(roots) != 1 || roots[0].Target != "envoy" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -6,11 +6,14 @@ import (
 	"net/netip"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/limpet-proxy/limpet/internal/xds"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // masked stands for what is not shown.
@@ -45,6 +48,9 @@ func dumpResource(t xds.Type, r *xds.Resource) any {
 		return toJSON(m)
 	case *corev3.TypedExtensionConfig:
 		return dumpFilter(r)
+	case *routev3.RouteConfiguration:
+		maskKeys(m)
+		return toJSON(m)
 	default:
 		if t == xds.Secret || t == xds.Filter {
 			return masked
@@ -71,6 +77,19 @@ func dumpFilter(r *xds.Resource) any {
 		fields["keys"] = json.RawMessage(`"` + masked + `"`)
 	}
 	return fields
+}
+
+// maskKeys takes the sealed keys out of the routes of a table.
+func maskKeys(table *routev3.RouteConfiguration) {
+	for _, host := range table.GetVirtualHosts() {
+		for _, route := range host.GetRoutes() {
+			fields := route.GetMetadata().GetFilterMetadata()[policyconfig.RouteMetadata].GetFields()
+			text, has := fields[policyconfig.RouteField]
+			if keys, policies := policyconfig.CutKeys(text.GetStringValue()); has && keys != "" {
+				fields[policyconfig.RouteField] = structpb.NewStringValue(masked + policies)
+			}
+		}
+	}
 }
 
 func toJSON(m proto.Message) any {

@@ -129,10 +129,16 @@ func (s *Serving) Kill(t testing.TB) {
 // Bootstrap makes what an Envoy of the Gateway starts from, ready to start.
 func (s *Serving) Bootstrap(t testing.TB, flags ...string) *Compiled {
 	t.Helper()
+	return s.BootstrapOf(t, EdgeGateway, s.Port, s.root.Text(), flags...)
+}
+
+// BootstrapOf is Bootstrap for a Gateway with a port, and a text of root secrets.
+func (s *Serving) BootstrapOf(t testing.TB, gateway string, port int, roots string, flags ...string) *Compiled {
+	t.Helper()
 	c := &Compiled{
-		Dir: t.TempDir(), Port: s.Port, AdminPort: FreePort(t), TLSPort: s.Documents.TLSPort, shipped: Find(t), cluster: EdgeGateway,
+		Dir: t.TempDir(), Port: port, AdminPort: FreePort(t), TLSPort: s.Documents.TLSPort, shipped: Find(t), cluster: gateway,
 	}
-	args := []string{"bootstrap", "--gateway", EdgeGateway, "--server", s.Listen, "--admin", Loopback(c.AdminPort)}
+	args := []string{"bootstrap", "--gateway", gateway, "--server", s.Listen, "--admin", Loopback(c.AdminPort)}
 	code, text, stderr := Limpet(t, nil, append(args, flags...)...)
 	if code != 0 {
 		t.Fatalf("limpet bootstrap: exit code %d\n%s", code, stderr)
@@ -140,7 +146,7 @@ func (s *Serving) Bootstrap(t testing.TB, flags ...string) *Compiled {
 	if err := os.WriteFile(filepath.Join(c.Dir, "envoy.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.deployment.Env = Environment(s.root)
+	c.deployment.Env = []string{"LIMPET_ROOT=" + roots}
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/filter/internal/session"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // plugin is one loaded configuration in one worker.
@@ -44,7 +45,9 @@ func (p *plugin) start(configuration string) types.OnPluginStartStatus {
 	p.backendHeader = policyconfig.BackendHeader(cfg.PinHeader)
 	defineLasting()
 	defineSessions(cfg.Policies)
-	showKeys(engine.Fingerprint())
+	if ring := engine.Fingerprint(); ring != 0 {
+		showKeys(ring)
+	}
 	return types.OnPluginStartStatusOK
 }
 
@@ -156,3 +159,5 @@ func cluster() string {
 func (*request) Cluster() string { return cluster() }
 
 func (*request) Policies() (string, bool) { return property(routePolicies) }
+
+func (*request) ShowKeys(ring token.Fingerprint) { showKeys(ring) }

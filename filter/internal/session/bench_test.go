@@ -61,7 +61,7 @@ func engine(b testing.TB, policies int) *Engine {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e, err := New(&cfg, ring, Proxy{
+	e, err := New(&cfg, Keys{ring: ring}, Proxy{
 		Random:    func([]byte) {},
 		AppendPin: func(dst, host []byte) []byte { return append(dst, host...) },
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // What an engine keeps of policies that come with their routes, at the most. The oldest go first; their routes' next
@@ -125,7 +126,7 @@ func (e *Engine) carry(route string, to Destination) *routePolicies {
 	r := &routePolicies{carriage: carriage{
 		route: strings.Clone(route), size: len(route) + len(text), hash: hashRoute(route), memory: memory,
 	}}
-	errs := e.readCarried(r, name, text)
+	errs := e.readCarried(r, name, text, to)
 	if r.broken = len(errs) > 0; r.broken {
 		e.proxy.refuse(r.route, errs)
 	}
@@ -149,19 +150,25 @@ func (e *Engine) prepareCarried() {
 }
 
 // readCarried fills an entry with the policies of a text.
-func (e *Engine) readCarried(r *routePolicies, name, text string) []error {
+func (e *Engine) readCarried(r *routePolicies, name, text string, to Destination) []error {
 	if text == "" {
 		return []error{errors.New("the route's metadata has none, yet its name " + strconv.Quote(r.route) + " says so")}
 	}
-	list, faults := policyconfig.ParseRoute(text, name, e.pinHeader)
+	keys, policies := policyconfig.CutKeys(text)
+	list, faults := policyconfig.ParseRoute(policies, name, e.pinHeader)
 	errs := make([]error, 0, len(faults))
 	for _, fault := range faults {
 		errs = append(errs, fault)
 	}
+	scopes, err := e.openScopes(list, keys, to)
+	if err != nil {
+		return append(errs, err)
+	}
 	for i := range list {
 		own := list[i] // as in New
-		p := e.newPolicy(&own, e.ring.Scope(own.Scope))
-		p.engine, p.Index, p.home, p.scopeID = e, -1, r, e.nextScope()
+		scope := scopes[own.Scope]
+		p := e.newPolicy(&own, scope.Scope)
+		p.engine, p.Index, p.home, p.scopeID = e, -1, r, scope.id
 		p.scope.Prepare()
 		p.warm = true
 		if err := r.bind(p, name); err != nil {
@@ -169,6 +176,37 @@ func (e *Engine) readCarried(r *routePolicies, name, text string) []error {
 		}
 	}
 	return errs
+}
+
+// openScopes gives the scopes of a route's policies: those of the ring, or, without one, those whose sealed keys came with the route,
+// each once and in the policies' order.
+func (e *Engine) openScopes(list []policyconfig.Policy, keys string, to Destination) (map[string]knownScope, error) {
+	scopes := make(map[string]knownScope, 1)
+	for i := range list {
+		name := list[i].Scope
+		if _, known := scopes[name]; known {
+			continue
+		}
+		if e.keys.ring != nil {
+			scopes[name] = knownScope{e.keys.ring.Scope(name), e.nextScope()}
+			continue
+		}
+		var sealed string
+		sealed, keys = policyconfig.NextKey(keys)
+		scope, ring, err := token.OpenScope(e.keys.roots, name, sealed)
+		if err != nil {
+			return nil, errors.New("the keys of scope " + strconv.Quote(name) + ": " + err.Error())
+		}
+		if ring != e.shown {
+			e.shown = ring
+			to.ShowKeys(ring)
+		}
+		scopes[name] = knownScope{scope, e.nextScope()}
+	}
+	if keys != "" && len(list) > 0 {
+		return nil, errors.New("there are keys that no policy needs")
+	}
+	return scopes, nil
 }
 
 // growLine makes room for the lines of an entry's policies.

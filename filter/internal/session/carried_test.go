@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // destination is a route whose metadata has a text.
@@ -14,6 +16,8 @@ type destination struct {
 }
 
 func (d destination) Cluster() string { return d.cluster }
+
+func (destination) ShowKeys(token.Fingerprint) {}
 
 func (d destination) Policies() (string, bool) {
 	if d.reads != nil {

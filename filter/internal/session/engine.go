@@ -18,7 +18,8 @@ import (
 // Engine holds a loaded plugin configuration, ready to serve requests.
 type Engine struct {
 	proxy     Proxy
-	ring      *token.Ring
+	keys      Keys
+	shown     token.Fingerprint // of the ring whose keys came with routes last
 	skew      int64
 	pinHeader string
 	// routes are those of the plugin configuration's policies; carried are those whose policies came with them.
@@ -102,11 +103,11 @@ type Policy struct {
 	warm bool
 }
 
-// New makes an engine from a configuration that policyconfig.Parse accepted. The ring signs and verifies.
-func New(cfg *policyconfig.Config, ring *token.Ring, proxy Proxy) (*Engine, error) {
+// New makes an engine from a configuration that policyconfig.Parse accepted, which has policies with a ring only.
+func New(cfg *policyconfig.Config, keys Keys, proxy Proxy) (*Engine, error) {
 	e := &Engine{
 		proxy:     proxy,
-		ring:      ring,
+		keys:      keys,
 		skew:      int64(cfg.ClockSkew),
 		pinHeader: cfg.PinHeader,
 		tickets:   cfg.DebugTickets,
@@ -122,7 +123,7 @@ func New(cfg *policyconfig.Config, ring *token.Ring, proxy Proxy) (*Engine, erro
 		pc := &own
 		scope, known := scopes[pc.Scope]
 		if !known {
-			scope = knownScope{ring.Scope(pc.Scope), e.nextScope()}
+			scope = knownScope{keys.ring.Scope(pc.Scope), e.nextScope()}
 			scopes[pc.Scope] = scope
 		}
 		p := e.newPolicy(pc, scope.Scope)
@@ -183,8 +184,8 @@ func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy 
 	return p
 }
 
-// Fingerprint tells the key ring from others.
-func (e *Engine) Fingerprint() token.Fingerprint { return e.ring.Fingerprint() }
+// Fingerprint tells the key ring from others; 0 where there is none.
+func (e *Engine) Fingerprint() token.Fingerprint { return e.keys.Fingerprint() }
 
 // mostListed is how many routes a message names.
 const mostListed = 5
@@ -241,6 +242,8 @@ type Destination interface {
 	// Policies is the text of the policies that come with the route; false where there is none. It is good until the next
 	// call of a method.
 	Policies() (text string, ok bool)
+	// ShowKeys shows which ring the keys are of that came with the policies.
+	ShowKeys(ring token.Fingerprint)
 }
 
 // Policy finds the policy of a route, or nil. The cluster is asked for only where the route's policies

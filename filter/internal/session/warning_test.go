@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // warnedLines is a header map that counts warnings, on a clock that the test moves.
@@ -22,6 +24,7 @@ func (c *warnedLines) Steered() bool                     { return false }
 func (c *warnedLines) Now() int64                        { return c.time }
 func (c *warnedLines) Cluster() string                   { return "c" }
 func (c *warnedLines) Policies() (string, bool)          { return "", false }
+func (c *warnedLines) ShowKeys(token.Fingerprint)        {}
 
 // logged makes an engine whose log is a list.
 func logged(t *testing.T, policies int) (e *Engine, log *[]string) {

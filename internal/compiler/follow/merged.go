@@ -17,6 +17,7 @@ import (
 // merged is what the frame and all groups come to.
 type merged struct {
 	assembly  envoy.Assembly
+	scopeKeys *envoy.ScopeKeys // what proxies get in place of the assembly's keys; nil for nothing
 	listeners []ir.Listener
 	sites     map[string]*siteHosts
 	clusters  map[string]*sharedCluster
@@ -84,7 +85,8 @@ type siteHosts struct {
 	shell   map[string]*ir.Host // those that are there without any route
 	texts   map[string]*envoy.HostText
 	written map[string]*envoy.HostText // of the shell's
-	among   []string                   // domains, the more specific first
+	keyed   keyedHosts
+	among   []string // domains, the more specific first
 	after   []string
 	// sessions says that most routes have some, on which the texts depend: tally counts them, and counted has the hosts in it.
 	sessions bool

@@ -68,17 +68,6 @@ func (m *merged) showsClient() bool {
 	return false
 }
 
-// list gives the texts of a site's hosts, in order.
-func (s *siteHosts) list() [][]byte {
-	texts := make([][]byte, 0, len(s.among)+len(s.after))
-	for _, domains := range [][]string{s.among, s.after} {
-		for _, d := range domains {
-			texts = append(texts, s.text(d))
-		}
-	}
-	return texts
-}
-
 // Size is how many results are kept of a step.
 type Size struct {
 	Step    string

@@ -12,6 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // servedGateway is what a server gives to the proxies of a Gateway.
@@ -20,6 +21,9 @@ type servedGateway struct {
 	story     envoy.Story   // of last
 	clusters  usage
 	last      *envoy.Served
+	// keys are what its proxies have in place of a ring; nil where they have one. assembly is of the keys that they have.
+	keys     *envoy.GatewayKeys
+	assembly envoy.Assembly
 }
 
 // findGateway gives a Gateway by its key.
@@ -70,14 +74,25 @@ func (u *usage) settle() (changed bool) {
 
 // Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same value.
 // Story says what the proxies of a Gateway tell of its requests.
-func (s *State) Served(keys policyconfig.Keys, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
-	return s.merged.serve(keys, story)
+func (s *State) Served(keys Keys, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
+	ids := map[string]string{}
+	for _, g := range s.objects.context.Gateways {
+		ids[g.Key()] = token.GatewayID(g.Namespace, g.Name, string(g.Value.UID))
+	}
+	return s.merged.serve(keys, ids, story)
+}
+
+// Keys say what the filters of proxies have.
+type Keys struct {
+	policyconfig.Keys
+	// Scopes, if there is something, takes the place of all other keys.
+	Scopes *envoy.ScopeKeys
 }
 
 // LongestUnused is the longest time for which a session of what is served goes on without a request.
 func (s *State) LongestUnused() time.Duration { return s.merged.longestUnused }
 
-func (m *merged) serve(keys policyconfig.Keys, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
+func (m *merged) serve(keys Keys, ids map[string]string, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
 	if err := m.setKeys(keys); err != nil {
 		return nil, err
 	}
@@ -88,6 +103,9 @@ func (m *merged) serve(keys policyconfig.Keys, story func(gateway string) envoy.
 	all := make([]*envoy.Served, len(m.gatewayKeys))
 	for i, key := range m.gatewayKeys {
 		g := m.findGateway(key)
+		if err := m.setGatewayKeys(g, ids[key]); err != nil {
+			return nil, err
+		}
 		if err := m.serveGateway(key, g, listeners[key], story(key)); err != nil {
 			return nil, err
 		}
@@ -101,14 +119,29 @@ func (m *merged) serve(keys policyconfig.Keys, story func(gateway string) envoy.
 }
 
 // setKeys writes the filter's configuration anew if there are other keys.
-func (m *merged) setKeys(keys policyconfig.Keys) error {
+func (m *merged) setKeys(keys Keys) error {
+	if !reflect.DeepEqual(m.scopeKeys, keys.Scopes) {
+		m.scopeKeys = keys.Scopes
+	}
 	settings := &m.assembly.Settings
-	if settings.PluginJSON != nil && reflect.DeepEqual(settings.Plugin.Keys, keys) {
+	if settings.PluginJSON != nil && reflect.DeepEqual(settings.Plugin.Keys, keys.Keys) {
 		return nil
 	}
-	config, text, err := plugin.EmitApart(nil, plugin.GlobalOf(settings.Plugin, keys))
+	config, text, err := plugin.EmitApart(nil, plugin.GlobalOf(settings.Plugin, keys.Keys))
 	if err == nil {
 		settings.Plugin, settings.PluginJSON = config, text
+	}
+	return err
+}
+
+// setGatewayKeys gives a Gateway its part of the keys.
+func (m *merged) setGatewayKeys(g *servedGateway, id string) (err error) {
+	switch {
+	case m.scopeKeys == nil:
+		g.keys, g.assembly = nil, m.assembly
+	case !g.keys.AreOf(m.scopeKeys, id):
+		g.keys = m.scopeKeys.Of(id)
+		g.assembly, err = m.assembly.WithKeys(g.keys)
 	}
 	return err
 }
@@ -121,16 +154,16 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 	}
 	next := *was
 	isOther := g.last == nil || m.stale.listeners && !reflect.DeepEqual(g.listeners, listeners) || !g.story.Equal(story) ||
-		string(was.PluginJSON) != string(m.assembly.Settings.PluginJSON)
+		string(was.PluginJSON) != string(g.assembly.Settings.PluginJSON)
 	if isOther {
-		framed, err := m.assembly.ServeFrame(key, listeners, story)
+		framed, err := g.assembly.ServeFrame(key, listeners, story)
 		if err != nil {
 			return err
 		}
 		framed.Routes, framed.Clusters, framed.Endpoints = was.Routes, was.Clusters, was.Endpoints
 		next = *framed
 	}
-	routes, err := m.packRoutes(listeners)
+	routes, err := m.packRoutes(g, listeners)
 	if err != nil {
 		return err
 	}
@@ -155,13 +188,17 @@ func isSamePacked(a, b envoy.Packed) bool {
 }
 
 // packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed.
-func (m *merged) packRoutes(listeners []ir.Listener) (all []envoy.Packed, err error) {
+func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener) (all []envoy.Packed, err error) {
 	for _, l := range listeners {
 		for _, s := range m.listSites(l) {
 			hosts := m.sites[s.key]
-			if m.stale.sites[s.key] || hosts.routes.Name == "" {
+			if m.stale.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys {
 				hosts.clusters.settle()
-				hosts.routes, err = m.assembly.PackRoutes(s.Name, hosts.list(), hosts.sessions, hosts.clusters.names)
+				texts, err := hosts.list(g.keys)
+				if err != nil {
+					return nil, err
+				}
+				hosts.routes, err = g.assembly.PackRoutes(s.Name, texts, hosts.sessions, hosts.clusters.names)
 				if err != nil {
 					return nil, err
 				}

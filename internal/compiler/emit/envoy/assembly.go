@@ -30,7 +30,9 @@ func ListSites(l ir.Listener) []Site {
 type HostText struct {
 	Tally
 	// Clusters are those that its routes lead to, in order.
-	Clusters    []string
+	Clusters []string
+	// Scopes are those of each of its routes, as in [WrittenHost].
+	Scopes      [][]string
 	usual, lean []byte
 }
 
@@ -54,7 +56,7 @@ func (r Renderer) RenderHosts(a Assembly, s Site) ([]HostText, error) {
 	}
 	texts := make([]HostText, len(usual))
 	for i := range texts {
-		texts[i] = HostText{tallyHosts(s.Hosts[i]), ListClusters(s.Hosts[i : i+1]), usual[i], lean[i]}
+		texts[i] = HostText{tallyHosts(s.Hosts[i]), ListClusters(s.Hosts[i : i+1]), listScopes(&s.Hosts[i]), usual[i], lean[i]}
 	}
 	return texts, nil
 }

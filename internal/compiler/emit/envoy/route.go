@@ -159,8 +159,11 @@ func (e *emitter) carryPolicies(route *routev3.Route, r *ir.Route) {
 		e.fail(fmt.Errorf("the session policies of route %s: %w", r.Name, err))
 		return
 	}
-	route.Name = name
-	route.Metadata = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{policyconfig.RouteMetadata: {
+	route.Name, route.Metadata = name, newPolicyMetadata(text)
+}
+
+func newPolicyMetadata(text string) *corev3.Metadata {
+	return &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{policyconfig.RouteMetadata: {
 		Fields: map[string]*structpb.Value{policyconfig.RouteField: structpb.NewStringValue(text)},
 	}}}
 }

@@ -64,6 +64,8 @@ const AllGateways = "*"
 type GatewayConfig struct {
 	Gateway string
 	Story   Story
+	// Keys are what its proxies have in place of the settings' keys; nil where these are for them.
+	Keys *GatewayKeys
 	*ir.Config
 }
 
@@ -84,13 +86,19 @@ func (r Renderer) Serve(clusters []ir.Cluster, settings Settings, gateways []Gat
 }
 
 func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Served, error) {
+	if g.Keys != nil {
+		var err error
+		if a, err = a.WithKeys(g.Keys); err != nil {
+			return nil, err
+		}
+	}
 	d, err := a.ServeFrame(g.Gateway, g.Listeners, g.Story)
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range g.Listeners {
 		for _, s := range listSites(l) {
-			routes, err := r.packRoutes(a, g.Gateway, s)
+			routes, err := r.packRoutes(a, g, s)
 			if err != nil {
 				return nil, err
 			}
@@ -203,9 +211,16 @@ func (r Renderer) packClusters(clusters []ir.Cluster) (map[string]Cluster, error
 }
 
 // packRoutes gives a site's route configuration. Its virtual hosts are packed one by one, unless that was done before.
-func (r Renderer) packRoutes(a Assembly, gateway string, s site) (Packed, error) {
+func (r Renderer) packRoutes(a Assembly, g GatewayConfig, s site) (Packed, error) {
 	sessions := tallyHosts(s.hosts...).Most()
-	hosts, err := r.renderHosts(site{name: gateway + "/" + s.name, hosts: s.hosts}, a.hostForm(sessions))
+	hosts, err := r.renderHosts(site{name: g.Gateway + "/" + s.name, hosts: s.hosts}, a.hostForm(sessions))
+	if err == nil && g.Keys != nil {
+		written := make([]WrittenHost, len(hosts))
+		for i := range hosts {
+			written[i] = WrittenHost{hosts[i], listScopes(&s.hosts[i])}
+		}
+		hosts, err = g.Keys.AddKeys(written)
+	}
 	if err != nil {
 		return Packed{}, err
 	}
