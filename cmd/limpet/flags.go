@@ -50,7 +50,8 @@ func (f *inputFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.zone, "zone", "",
 		"`ZONE` that Envoy runs in, for Services that prefer near endpoints;\nwithout it all endpoints are alike")
 	flags.IntVar(&f.budget, "route-budget", 0,
-		"lay out `MIB` of routes at most, two fifths of it for each Gateway and each\nnamespace of routes (default 40; limpet serve: 4 % of its memory)")
+		"lay out `MIB` of routes at most, two fifths of it for each Gateway and each\n"+
+			"namespace of routes (default 40; limpet serve: 4 % of its memory)")
 	f.kinds.register(flags)
 	f.policies.register(flags)
 }

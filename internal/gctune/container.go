@@ -65,7 +65,8 @@ func atMost(a, b int64) int64 {
 	return a
 }
 
-// AvailableMemory is how many bytes of memory this process may have: its container's limit, or else the machine's; 0 where that is not known.
+// AvailableMemory is how many bytes of memory this process may have: its container's limit, or else the machine's; 0 where neither is
+// known.
 func AvailableMemory() int64 {
 	if limit := ContainerLimit(); limit != 0 {
 		return limit

@@ -20,7 +20,8 @@ func TestContainerLimit(t *testing.T) {
 		"the least of those above": {"0::/a/b\n", map[string]string{"a/b/memory.max": "max", "a/memory.max": "300", "memory.max": "400"}, 300},
 		"the first version": {
 			"4:cpu:/x\n3:memory:/x\n0::/\n",
-			map[string]string{"memory/x/memory.limit_in_bytes": "500", "memory/memory.limit_in_bytes": "9223372036854771712"}, 500,
+			map[string]string{"memory/x/memory.limit_in_bytes": "500", "memory/memory.limit_in_bytes": "9223372036854771712"},
+			500,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,8 +43,7 @@ func ForServer() {
 	}
 }
 
-// limitOf is that of the heap in a container with a limit, a tenth less: of what is not heap there are stacks and the program. Zero is
-// none.
+// limitOf is that of the heap in a container with a limit, a tenth less, for there is more than the heap. Zero is none.
 func limitOf(container int64) int64 {
 	if container == 0 {
 		return math.MaxInt64

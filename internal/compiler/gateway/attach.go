@@ -25,7 +25,7 @@ func (b *builder) attachRoutes() {
 }
 
 // withhold takes routes from the listeners of Gateways where there is no room for them, and tells them. They still keep hosts from routes
-// of another kind: those would come without having been reckoned with.
+// of another kind.
 func (b *builder) withhold() {
 	if len(b.layout.routes) == 0 {
 		return
