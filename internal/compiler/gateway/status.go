@@ -118,8 +118,11 @@ func (f *AttachmentStatus) Join(parts []*AttachmentStatus) *AttachmentStatus {
 		maps.Copy(all.Parents, p.Parents)
 		for _, g := range p.Gateways {
 			g.visitListeners(func(key listenerKey, l *listener) {
+				own := at[key]
 				for _, routes := range l.attached {
-					at[key].attached[anyHost] = append(at[key].attached[anyHost], routes...)
+					if own != nil { // else the Gateway has lost it since, and the part is about to be made anew
+						own.attached[anyHost] = append(own.attached[anyHost], routes...)
+					}
 				}
 			})
 		}
