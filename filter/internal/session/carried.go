@@ -107,6 +107,8 @@ func (c *carried) takeOldest() *routePolicies {
 	}
 	*at = r.chain
 	c.unlink(r)
+	// What a collector takes for a pointer to one that has left must not keep all that came after it.
+	r.chain, r.newer, r.older = nil, nil, nil
 	c.count--
 	c.bytes -= r.size
 	r.gone = true
