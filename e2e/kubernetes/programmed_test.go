@@ -72,6 +72,7 @@ func TestProgrammed(t *testing.T) {
 	if again.Stranger().Get(t, "/cart").Status != 200 {
 		t.Error("it is programmed, and does not serve")
 	}
+	c.remove(t, gateway) // other tests want one without these listeners
 }
 
 // moveListeners gives a Gateway other listeners.
