@@ -41,9 +41,9 @@ for compiler in ./compiler/... ./internal/compiler/...; do
 done
 names="policy-config|internal/compiler/(object|report)"
 allow ./internal/compiler/ir "$names" "what all targets are written from speaks of no step that made it"
-allow ./internal/compiler/emit/... "$names|internal/(digest|suggest|compiler/(ir|capability|memo|parallel|emit/(filtermodule|plugin|protoyaml)))" \
+allow ./internal/compiler/emit/... "$names|token|internal/(digest|suggest|compiler/(ir|capability|memo|parallel|emit/(filtermodule|plugin|protoyaml)))" \
 	"a target is written from ir, and needs nothing else of the compiler"
-allow ./internal/xds "none" "the xDS server serves bytes, and knows nothing of what made them"
+allow ./internal/xds "internal/callers" "the xDS server serves bytes, and knows nothing of what made them"
 forbid ./filter "^$module/(compiler|cmd|e2e|filter/wasmtest|internal)" "the filter knows nothing of how its config was made"
 forbid ./filter "^(net/http|regexp|k8s.io/.*|sigs.k8s.io/.*|google.golang.org/.*)$" "it would swell limpet.wasm"
 forbid ./filter/native "^$module/(compiler|cmd|e2e|filter/(wasmtest|internal/(host|nativetest)))" "Envoy is its only host"
