@@ -37,7 +37,8 @@ func GatewayRoots(roots []Root, id string) []Root {
 	return all
 }
 
-// The keys of a scope in bytes: the ring's fingerprint, then for each key of the ring its tag, when it signs from and when it ends, K_mac and K_host.
+// The keys of a scope in bytes: the ring's fingerprint, then for each key of the ring its tag, when it signs from and when it ends, K_mac
+// and K_host.
 const (
 	offNotBefore   = 4
 	offNotAfter    = offNotBefore + 8

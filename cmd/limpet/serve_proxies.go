@@ -56,9 +56,17 @@ func (f *proxyFlags) check(sc *serveCommand) error {
 		return usagef("--proxy-wasm-server %q: must be a host and a port", f.modules)
 	case f.authority == "" && sc.tls.secret == "":
 		return usagef("--manage-proxies needs --tls-secret, or --proxy-ca: by which proxies know the server")
-	case sc.config.keys.file == "" && sc.config.keys.secret == "":
+	default:
+		return checkProxyKeys(&sc.config.keys)
+	}
+}
+
+// checkProxyKeys is about the keys that proxies get.
+func checkProxyKeys(k *keyFlags) error {
+	switch {
+	case k.file == "" && k.secret == "":
 		return usagef("--manage-proxies needs --keys-secret or --keys: proxies that limpet runs get their keys from it")
-	case sc.config.keys.clear:
+	case k.clear:
 		return usagef("--manage-proxies and --keys-in-clear: proxies that limpet runs get sealed keys, of the rules that they serve")
 	}
 	return nil
