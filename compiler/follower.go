@@ -169,7 +169,10 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		return nil, problems
 	}
 	f.acceptInvalid(invalid)
-	u := &Update{follower: f, keys: follow.Keys{Keys: c.Keys, Scopes: c.Scopes}, Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasPrivateKeys()}
+	u := &Update{
+		follower: f, keys: follow.Keys{Keys: c.Keys, Scopes: c.Scopes},
+		Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasPrivateKeys(),
+	}
 	u.SaysSame = !u.Whole && f.state.SaysSame()
 	if u.NewWarnings, err = f.state.Settle(); err != nil {
 		return nil, err

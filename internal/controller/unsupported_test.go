@@ -37,42 +37,52 @@ var unsupportedCases = []struct {
 	said   string
 }{
 	{
-		"a new file", "b.yaml", []string{join(proxy("one0", ""), proxy("two0", includes), proxy("three0", ""))},
-		[]string{"/one0 /three0"}, "HTTPProxy a/two in b.yaml is not taken over: it is left out, for it has not been good yet; all else of the file goes on\n",
+		"a new file", "b.yaml",
+		[]string{join(proxy("one0", ""), proxy("two0", includes), proxy("three0", ""))},
+		[]string{"/one0 /three0"},
+		"HTTPProxy a/two in b.yaml is not taken over: it is left out, for it has not been good yet; all else of the file goes on\n",
 	},
 	{
 		"a new file with an HTTPProxy that others include", "b.yaml",
 		[]string{join(strings.Replace(proxy("two0", ""), "virtualhost: {fqdn: two.example}, ", "", 1), proxy("one0", ""))},
-		[]string{"/one0"}, "HTTPProxy a/two in b.yaml is not taken over: it is left out",
+		[]string{"/one0"},
+		"HTTPProxy a/two in b.yaml is not taken over: it is left out",
 	},
 	{
 		"an object that was good", "b.yaml",
 		[]string{join(proxy("one0", ""), proxy("two0", "")), join(proxy("one1", ""), proxy("two2", includes)), join(proxy("one1", ""), proxy("two2", ""))},
-		[]string{"/one0 /two0", "/one1 /two0", "/one1 /two2"}, "HTTPProxy a/two in b.yaml is not taken over: what it said before keeps serving; all else of the file goes on\n",
+		[]string{"/one0 /two0", "/one1 /two0", "/one1 /two2"},
+		"HTTPProxy a/two in b.yaml is not taken over: what it said before keeps serving; all else of the file goes on\n",
 	},
 	{
-		"and other changes behind it", "b.yaml", []string{
+		"and other changes behind it", "b.yaml",
+		[]string{
 			join(proxy("one0", ""), proxy("two0", "")), join(proxy("two2", includes), proxy("one0", "")),
 			join(proxy("two3", includes), proxy("one1", ""), proxy("three0", "")),
 		},
-		[]string{"/one0 /two0", "/one0 /two0", "/one1 /three0 /two0"}, "",
+		[]string{"/one0 /two0", "/one0 /two0", "/one1 /three0 /two0"},
+		"",
 	},
 	{
 		"the last object, cut off: two others stand behind it no longer", "b.yaml",
 		[]string{join(proxy("one0", ""), proxy("two0", ""), proxy("three0", "")), join(proxy("one1", ""), proxy("two2", includes))},
-		[]string{"/one0 /three0 /two0", "/one0 /three0 /two0"}, "limpet: change 2 refused: 1 error; the last good configuration keeps serving\n",
+		[]string{"/one0 /three0 /two0", "/one0 /three0 /two0"},
+		"limpet: change 2 refused: 1 error; the last good configuration keeps serving\n",
 	},
 	{
 		"beside an object that no API server admits", "b.yaml",
 		[]string{proxy("one0", ""), join(proxy("one1", ""), proxy("two0", includes), proxy("three0", ", tcpproxy: 3"))},
-		[]string{"/one0", "/one0"}, "limpet: change 2 refused: 2 errors; the last good configuration keeps serving\n",
+		[]string{"/one0", "/one0"},
+		"limpet: change 2 refused: 2 errors; the last good configuration keeps serving\n",
 	},
 	{
-		"an item of a list", "b.json", []string{
+		"an item of a list", "b.json",
+		[]string{
 			`{"kind": "List", "apiVersion": "v1", "items": [` + itemOf("one0", "") + "," + itemOf("two0", "") + "]}",
 			`{"kind": "List", "apiVersion": "v1", "items": [` + itemOf("one1", "") + "," + itemOf("two2", `, "includes": [{}]`) + "]}",
 		},
-		[]string{"/one0 /two0", "/one1 /two0"}, "HTTPProxy a/two in b.json is not taken over",
+		[]string{"/one0 /two0", "/one1 /two0"},
+		"HTTPProxy a/two in b.json is not taken over",
 	},
 }
 

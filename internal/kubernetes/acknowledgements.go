@@ -18,8 +18,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
-// Acknowledgements tells the process that writes statuses which listeners the Envoys of all processes have acknowledged: each writes those of
-// its own Envoys into a Lease of limpet's namespace, and keeps that alive.
+// Acknowledgements tells the process that writes statuses which listeners the Envoys of all processes have acknowledged: each writes those
+// of its own Envoys into a Lease of limpet's namespace, and keeps that alive.
 type Acknowledgements struct {
 	leases coordinationv1.LeaseInterface
 	name   string // of this process's Lease

@@ -129,9 +129,9 @@ func readEntries(o *corev1.ConfigMap) (map[string]json.RawMessage, error) {
 	return entries, nil
 }
 
-// Write has entries remembered, soon. For who waits it is as soon as the API server takes them, many times at once: a change of thousands of
-// addresses writes each object, and those that come meanwhile are the next write. That it does not take them is told of, and holds up nothing
-// for long.
+// Write has entries remembered, soon. For who waits it is as soon as the API server takes them, many times at once: a change of thousands
+// of addresses writes each object, and those that come meanwhile are the next write. That it does not take them is told of, and holds up
+// nothing for long.
 func (m *Memory) Write(entries map[string]json.RawMessage, kept func()) error {
 	m.lock.Lock()
 	m.wanted = entries

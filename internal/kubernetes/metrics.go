@@ -105,7 +105,7 @@ func NewMemoryMetrics(to prometheus.Registerer) func(result string) {
 	return newWriteMetrics(to, "limpet_memory_writes_total", "Objects with what is remembered that were written, by what became of it.")
 }
 
-// newWriteMetrics makes a counter of writes by their result. All results are there from the start, so that the first failure is an increase.
+// newWriteMetrics makes a counter of writes by their result. All results are there from the start: so the first failure is an increase.
 func newWriteMetrics(to prometheus.Registerer, name, help string) func(result string) {
 	writes := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"result"})
 	for _, result := range []string{WriteDone, WriteConflict, WriteGone, WriteFailed} {

@@ -25,8 +25,8 @@ import (
 )
 
 // Tokens has an API server review tokens that were bound to an audience. Whoever shows others costs it little: what is no such token
-// at first sight, or was not signed by the API server, is not sent there, and what has been judged is remembered for a while. Where it is not
-// known who signed it, an address may have few refused of an account, and others are reviewed meanwhile.
+// at first sight, or was not signed by the API server, is not sent there, and what has been judged is remembered for a while. Where it is
+// not known who signed it, an address may have few refused of an account, and others are reviewed meanwhile.
 type Tokens struct {
 	// Audience is what a token must be for.
 	Audience string

@@ -20,7 +20,7 @@ var common = Declaration{
 
 	"plugin accessLogFields": yes,
 	"plugin sessionDigest":   yes,
-	"plugin keys.gateway":    {Fixed, "the proxies of all Gateways have one root secret, or the ring; limpet's own managed ones have the keys of their scopes"},
+	"plugin keys.gateway":    {Fixed, "absent: of the proxies that `limpet serve` manages ([managed.md](managed.md))"},
 	"plugin debugTickets":    {Fixed, "backends of rules without sessions would see tickets: `--debug-tickets` is refused"},
 
 	"plugin keys.fromEnv":               yes,

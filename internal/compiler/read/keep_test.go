@@ -19,33 +19,41 @@ var keepCases = []struct {
 }{
 	{
 		"as it was", "a.yaml", "---\nkind: A\nmetadata: {name: x}\nspec: 2\n---\nkind: A\nmetadata: {name: z}\nspec: 2\n",
-		"kind: A\nmetadata: {name: x}\nspec: 1\n---\nkind: A\nmetadata: {name: z}\nspec: 1", map[string]int{"ns/x": 4},
+		"kind: A\nmetadata: {name: x}\nspec: 1\n---\nkind: A\nmetadata: {name: z}\nspec: 1",
+		map[string]int{"ns/x": 4},
 		"6 A z 2\n11 A x 1\n",
 	},
 	{"new", "a.yaml", "kind: A\nmetadata: {name: x}\nspec: 2\n---\nkind: A\nmetadata: {name: z}\nspec: 2", "", map[string]int{"ns/x": 3}, "5 A z 2\n"},
 	{"all of it", "a.yaml", "kind: A\nmetadata: {name: x}\nspec: 2", "", map[string]int{"/x": 3}, ""},
 	{
 		"a list", "a.yaml", "# two\nkind: List\nitems:\n- {kind: A, metadata: {name: x}, spec: 2}\n- {kind: A, metadata: {name: z}, spec: 2}\n---\nkind: B\n",
-		"kind: A\nmetadata: {name: x}\nspec: 1\n", map[string]int{"ns/x": 4}, "7 B  null\n10 A x 1\n12 A z 2\n",
+		"kind: A\nmetadata: {name: x}\nspec: 1\n",
+		map[string]int{"ns/x": 4},
+		"7 B  null\n10 A x 1\n12 A z 2\n",
 	},
 	{
 		"JSON by itself", "a.yaml", `{"kind": "AList", "items": [{"metadata": {"name": "x"}, "spec": 2}, {"metadata": {"name": "z"}}]}`, "",
-		map[string]int{"ns/x": 1}, "3 A z null\n",
+		map[string]int{"ns/x": 1},
+		"3 A z null\n",
 	},
 	{
 		"a file of JSON", "a.json", `{"kind": "A", "metadata": {"name": "x"}, "spec": 2} {"kind": "A", "metadata": {"name": "z"}}`,
-		`{"kind": "A", "metadata": {"name": "x"}, "spec": 1}`, map[string]int{"ns/x": 1}, "2 A x 1\n3 A z null\n",
+		`{"kind": "A", "metadata": {"name": "x"}, "spec": 1}`,
+		map[string]int{"ns/x": 1},
+		"2 A x 1\n3 A z null\n",
 	},
 	{"JSON of which nothing is left", "a.json", `{"kind": "A", "metadata": {"name": "x"}}`, "", map[string]int{"ns/x": 1}, "no"},
 	{
 		"one of two", "a.yaml", "kind: A\nmetadata: {name: x, namespace: n}\n---\nkind: A\nmetadata: {name: x, namespace: m}\n", "",
-		map[string]int{"n/x": 2}, "4 A x null\n",
+		map[string]int{"n/x": 2},
+		"4 A x null\n",
 	},
 	{"two of one name", "a.yaml", "kind: List\nitems: [{kind: A, metadata: {name: x}}, {kind: A, metadata: {name: x}}]\n", "", map[string]int{"n/x": 2}, "no"},
 	{"another line", "a.yaml", "kind: A\nmetadata: {name: x}\n---\nkind: B\n", "", map[string]int{"n/x": 9}, "no"},
 	{
 		"cut off", "a.yaml", "kind: A\nmetadata: {name: x}\nspec: 2", "kind: A\nmetadata: {name: x}\n---\nkind: A\nmetadata: {name: z}\n",
-		map[string]int{"n/x": 3}, "no",
+		map[string]int{"n/x": 3},
+		"no",
 	},
 }
 

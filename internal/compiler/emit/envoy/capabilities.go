@@ -8,7 +8,6 @@ var answerYes = capability.Answer{Support: capability.Yes}
 
 // Capabilities says what a plain Envoy under the bootstrap carries.
 var Capabilities = capability.Declaration{
-	"plugin keys.gateway":                                       answerYes,
 	"plugin debugTickets":                                       answerYes,
 	"SessionPersistencePolicy identity":                         answerYes,
 	"SessionPersistencePolicy revocation.backends[]":            answerYes,
