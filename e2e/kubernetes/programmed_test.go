@@ -106,7 +106,7 @@ func TestClassDeleted(t *testing.T) {
 	time.Sleep(1100 * time.Millisecond) // times of objects are in seconds
 	c.set(t, strings.NewReplacer("GATEWAY", "late", "PORT", fmt.Sprint(harness.FreePort(t))).Replace(doomed[strings.Index(doomed, "---")+4:]))
 	late := object("gateway.networking.k8s.io/v1", "Gateway", "default", "late")
-	serving.AwaitLine(t, `Gateway default/late: spec.gatewayClassName: .*its GatewayClass is being deleted`)
+	serving.AwaitLine(t, `Gateway default/late: spec.gatewayClassName: .*its GatewayClass is being deleted.*`)
 	eventually(t, "people hear of it", func() bool {
 		return slices.ContainsFunc(c.list(t, object("events.k8s.io/v1", "Event", "default", "")), func(e unstructured.Unstructured) bool {
 			note, _ := e.Object["note"].(string)
