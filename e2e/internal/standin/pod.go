@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,7 @@ type pod struct {
 	env   map[string]string // of the container, once it runs
 	log   podLog
 	ready bool
+	phase corev1.PodPhase // once its container has ended for good
 }
 
 // live is the life of a Pod.
@@ -109,6 +111,14 @@ func (p *pod) runOnce() (grace time.Duration, again bool) {
 	case err := <-ended:
 		p.say("container %s ended: %v", c.Name, err)
 		stop()
+		if p.object.Spec.RestartPolicy == corev1.RestartPolicyNever {
+			p.phase = corev1.PodSucceeded
+			if err != nil {
+				p.phase = corev1.PodFailed
+			}
+			p.report(false)
+			return <-p.leave, false
+		}
 		p.report(false)
 		select {
 		case grace = <-p.leave:
@@ -368,7 +378,7 @@ func (p *pod) report(ready bool) {
 			return
 		}
 		now := metav1.Now()
-		o.Status.Phase, o.Status.StartTime = corev1.PodRunning, &now
+		o.Status.Phase, o.Status.StartTime = cmp.Or(p.phase, corev1.PodRunning), &now
 		o.Status.PodIP, o.Status.PodIPs = p.ip, []corev1.PodIP{{IP: p.ip}}
 		o.Status.HostIP, o.Status.HostIPs = Address, []corev1.HostIP{{IP: Address}}
 		o.Status.Conditions = []corev1.PodCondition{
