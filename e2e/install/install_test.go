@@ -265,7 +265,7 @@ func ask(url, cookie string) (string, error) {
 
 // named are those that the page says stay, as patterns of what objects does.
 var named = regexp.MustCompile(`^(customresourcedefinitions /\w+\.limpet\.dev|namespaces /limpet-system|secrets limpet-system/limpet-(keys|root|tls)|` +
-	`leases limpet-system/limpet-serve|configmaps limpet-system/(limpet-\S+|kube-root-ca\.crt)|serviceaccounts limpet-system/default|events \S+|` +
+	`leases limpet-system/limpet-serve(-\S+)?|configmaps limpet-system/(limpet-\S+|kube-root-ca\.crt)|serviceaccounts limpet-system/default|events \S+|` +
 	`apiservices /v1alpha1\.limpet\.dev)$`)
 
 // checkLeft wants nothing that was not there before but what the page names, and all of what must stay.
