@@ -67,9 +67,13 @@ func atMost(a, b int64) int64 {
 
 // AvailableMemory is how many bytes of memory this process may have: its container's limit, or the machine's where that is less; 0 where
 // neither is known.
-func AvailableMemory() int64 { return availableIn("/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup") }
+func AvailableMemory() int64 {
+	return availableIn("/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup")
+}
 
-func availableIn(machine, groups, folder string) int64 { return atMost(limitIn(groups, folder), readTotal(machine)) }
+func availableIn(machine, groups, folder string) int64 {
+	return atMost(limitIn(groups, folder), readTotal(machine))
+}
 
 // readTotal gives the memory of a machine by its first line, in kilobytes.
 func readTotal(file string) int64 {
