@@ -157,11 +157,15 @@ func (b *builder) seat(route *Route) *seatedRoute {
 		if l.StreamsOnly() {
 			continue
 		}
-		gateway, hostnames := l.gateway.Key(), l.intersectRoute(route)
+		gateway := l.gateway.Key()
+		var covered [][]string // each hostname, with those that cover it
+		for _, h := range l.intersectRoute(route) {
+			covered = append(covered, coverings(h))
+		}
 		for _, port := range l.ports {
-			for _, h := range hostnames {
-				if ownerOf(b.ports[port], h) == l {
-					r.seats[gateway] = append(r.seats[gateway], l.newSeat(port, h))
+			for _, covering := range covered {
+				if ownerOf(b.ports[port], covering) == l {
+					r.seats[gateway] = append(r.seats[gateway], l.newSeat(port, covering))
 				}
 			}
 		}
@@ -172,10 +176,10 @@ func (b *builder) seat(route *Route) *seatedRoute {
 	return r
 }
 
-// newSeat is a hostname of a listener on a port.
-func (l *listener) newSeat(port portKey, hostname string) seat {
-	s := seat{hostAt: hostAt{port, l.Key(), hostname}}
-	for _, wider := range coverings(hostname)[1:] {
+// newSeat is a hostname of a listener on a port, the first of those that cover it.
+func (l *listener) newSeat(port portKey, covering []string) seat {
+	s := seat{hostAt: hostAt{port, l.Key(), covering[0]}}
+	for _, wider := range covering[1:] {
 		if covers(l.hostname, wider) {
 			s.wider = append(s.wider, hostAt{port, l.Key(), wider})
 		}
