@@ -12,8 +12,7 @@ import (
 
 // Tally counts what routes come to at all hostnames of the listeners that they name, for routes that come and go.
 type Tally struct {
-	b      *builder // for its listeners
-	budget Budget
+	b      *builder // for its listeners, and the budget
 	routes map[object.Ref]*seatedRoute
 	// gateways and namespaces are what all routes need, and hosts what they need at a hostname. Copies are counted for Gateways: to which
 	// namespace each is charged depends on who came first.
@@ -54,7 +53,7 @@ func NewTally(in Input) *Tally {
 
 func newTally(b *builder) *Tally {
 	return &Tally{
-		b: b, budget: b.budget, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]Spent{}, namespaces: map[string]*tallyNamespace{},
+		b: b, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]Spent{}, namespaces: map[string]*tallyNamespace{},
 		hosts: map[hostAt]*tallyHost{},
 	}
 }
@@ -238,7 +237,7 @@ func (t *Tally) Layout(order *seniority.Order) *Layout {
 	slices.SortFunc(routes, func(x, y *seatedRoute) int {
 		return cmp.Or(order.Compare(x.Origin(), y.Origin()), cmp.Compare(x.Kind, y.Kind))
 	})
-	k := newReckoner(t.budget)
+	k := newReckoner(t.b.budget)
 	for _, r := range routes {
 		for _, gateway := range slices.Sorted(maps.Keys(r.seats)) {
 			if scarce[gateway] {
@@ -252,11 +251,11 @@ func (t *Tally) Layout(order *seniority.Order) *Layout {
 // listScarce lists the Gateways on which there may not be room for all routes: because they have too many, or a namespace that does
 // has some there, or all Gateways together have.
 func (t *Tally) listScarce() map[string]bool {
-	each, nothing, scarce := t.budget.Each(), Spent{}, map[string]bool{}
-	if t.budget.All == 0 {
+	budget, nothing, scarce := t.b.budget, Spent{}, map[string]bool{}
+	if budget.All == 0 {
 		return nil
 	}
-	all := !nothing.hasRoom(t.all, t.budget.All)
+	each, all := budget.Each(), !nothing.hasRoom(t.all, budget.All)
 	for gateway, spent := range t.gateways {
 		if all || !nothing.hasRoom(spent, each) {
 			scarce[gateway] = true
