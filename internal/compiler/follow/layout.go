@@ -46,10 +46,11 @@ func (s *State) updateLayout() {
 	}
 	clear(l.changed)
 	now := l.tally.Layout(s.listening.Order)
-	for ref := range now.ListOther(l.Layout) {
+	others := now.ListOther(l.Layout)
+	for ref := range others {
 		s.markRoute(ref)
 	}
-	if !now.Equal(l.Layout) {
+	if len(others) > 0 {
 		l.Layout = now
 	}
 }
