@@ -57,10 +57,7 @@ func (s *State) updateLayout() {
 
 // listenersOnly gives what listeners depend on.
 func (o *inventory) listenersOnly() *resource.Objects {
-	var all resource.Objects
-	if o.views[""] != nil { // there is none of an empty input
-		all = *o.views[""]
-	}
+	all := *o.views[""]
 	all.Namespaces, all.Controller = o.context.Namespaces, o.context.Controller
 	return &all
 }

@@ -71,13 +71,15 @@ func namespaceOf(key string) string {
 }
 
 func newInventory(controller gatewayv1.GatewayController) *inventory {
-	return &inventory{
-		context: &resource.Objects{Controller: controller}, refused: map[object.Ref]bool{}, sets: map[object.Ref]*resource.ListenerSet{},
+	o := &inventory{
+		refused: map[object.Ref]bool{}, sets: map[object.Ref]*resource.ListenerSet{},
 		routes: map[object.Ref]*gateway.Route{}, streams: map[object.Ref]*gateway.Route{},
 		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
 		policies: map[*sessionPolicy]bool{}, policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
 		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(), verifying: map[string]int{},
 	}
+	o.setContext(&resource.Objects{Controller: controller})
+	return o
 }
 
 // take brings the indexes up to date, and marks what depends on the objects that went and came.
