@@ -104,8 +104,9 @@ func (s *State) visitKeys(some *resource.Objects, visit func(key)) {
 }
 
 func visitEndpoints(service string, visit func(key)) {
-	visit(endpointsKey(service))
-	visit(selectableKey(namespaceOf(service)))
+	k := endpointsKey(service)
+	visit(k)
+	visit(selectableKey(k.of.Namespace))
 }
 
 func visitListeners(ref object.Ref, visit func(key)) {

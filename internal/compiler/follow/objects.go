@@ -3,7 +3,6 @@ package follow
 import (
 	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -63,11 +62,6 @@ type inventory struct {
 	unfollowed int
 	// verifying counts the objects of each namespace that want hosts to show who they are.
 	verifying map[string]int
-}
-
-func namespaceOf(key string) string {
-	namespace, _, _ := strings.Cut(key, "/")
-	return namespace
 }
 
 func newInventory(controller gatewayv1.GatewayController) *inventory {
