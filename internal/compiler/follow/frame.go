@@ -143,7 +143,7 @@ func (s *State) gatherStreams() (*resource.Objects, map[key]bool) {
 	all.Refused = slices.Concat(all.Refused, g.all.Refused)
 	all.Sort()
 	all.Refused = slices.Compact(all.Refused)
-	return &all, g.has
+	return &all, g.asked
 }
 
 // hasBalancingTarget tells whether there is what a LoadBalancerPolicy can have as its target.
