@@ -54,11 +54,11 @@ func nameOf(d *Document) objectName {
 
 // isAbout tells whether a problem is about the document, whose namespace it may name where the document does not.
 func (d *Document) isAbout(p report.Problem) bool {
-	written, last := d.Ref(), d.chunk.first+bytes.Count(d.chunk.data, []byte("\n"))
+	written := d.Ref()
 	if written.Namespace == "" {
 		written.Namespace = p.Ref.Namespace
 	}
-	return written == p.Ref && d.chunk.first <= p.Line && p.Line <= last
+	return written == p.Ref && d.chunk.first <= p.Line && p.Line <= d.chunk.first+bytes.Count(d.chunk.data, []byte("\n"))
 }
 
 // keepDocuments empties the chunks in which documents are held, and puts what goes on of these behind all others.
