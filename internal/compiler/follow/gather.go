@@ -55,7 +55,7 @@ func (g *gatherer) addRoute(route *gateway.Route) {
 	} else {
 		g.all.HostRoutes = append(g.all.HostRoutes, route)
 	}
-	g.addPolicies(route.Origin().Ref)
+	g.addPolicies(route.Ref())
 	g.addPolicies(object.Ref{Kind: object.KindNamespace, Name: route.Namespace})
 	g.addParents(route)
 	g.addContents(route.Namespace)
@@ -104,7 +104,7 @@ func (g *gatherer) addPlace(place string) {
 			g.ask(classKey(class))
 		}
 		g.addPoliciesAt(object.Ref{Kind: object.KindGatewayClass, Name: class})
-		g.addPoliciesAt(o.Origin().Ref)
+		g.addPoliciesAt(o.Ref())
 	}
 }
 

@@ -119,13 +119,13 @@ func visitListeners(ref object.Ref, visit func(key)) {
 
 func (s *State) visitListenerKeys(some *resource.Objects, visit func(key)) {
 	for _, o := range some.Classes {
-		visitListeners(o.Origin().Ref, visit)
+		visitListeners(o.Ref(), visit)
 	}
 	for _, o := range some.Gateways {
-		visitListeners(o.Origin().Ref, visit)
+		visitListeners(o.Ref(), visit)
 	}
 	for _, set := range some.ListenerSets {
-		visitListeners(set.Origin().Ref, visit)
+		visitListeners(set.Ref(), visit)
 		visit(listenersKey(resource.GatewayOf(set)))
 	}
 	for _, n := range some.Namespaces {

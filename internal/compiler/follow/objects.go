@@ -163,7 +163,7 @@ func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 
 // takeRoute marks a route, which becomes part of a group then.
 func (s *State) takeRoute(route *gateway.Route, present bool) {
-	o, ref := s.objects, route.Origin().Ref
+	o, ref := s.objects, route.Ref()
 	s.markRoute(ref)
 	s.layout.changed[ref] = true
 	if resource.IsStreamRoute(ref.Kind) {
@@ -181,7 +181,7 @@ func (s *State) takeRoute(route *gateway.Route, present bool) {
 
 // setStream keeps a route of connections, or forgets it.
 func (o *inventory) setStream(route *gateway.Route, present bool) {
-	if ref := route.Origin().Ref; present {
+	if ref := route.Ref(); present {
 		o.streams[ref] = route
 	} else {
 		delete(o.streams, ref)
@@ -220,7 +220,7 @@ func (s *State) takeService(o *service, present bool) {
 		delete(s.objects.services, o.Key())
 	}
 	s.objects.noteNamespace(o.Namespace, o.Key())
-	s.objects.inward.Set(o.Key(), o.Origin().Ref, present && o.Value.Spec.Type == corev1.ServiceTypeExternalName)
+	s.objects.inward.Set(o.Key(), o.Ref(), present && o.Value.Spec.Type == corev1.ServiceTypeExternalName)
 }
 
 // takeSlice keeps an EndpointSlice with its Service, or forgets it.
@@ -228,7 +228,7 @@ func (s *State) takeSlice(o *endpointSlice, present bool) {
 	key := serviceOf(o)
 	s.objects.slices.Set(key, o, present)
 	s.objects.noteNamespace(o.Namespace, key)
-	s.objects.inward.Set(key, o.Origin().Ref, present && s.mayLeadInward(o))
+	s.objects.inward.Set(key, o.Ref(), present && s.mayLeadInward(o))
 }
 
 // mayLeadInward reports whether a slice has hosts that may be on Envoy's own machine: a name, for which that is not known, too.

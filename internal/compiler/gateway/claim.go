@@ -82,7 +82,7 @@ func (in Input) listClaims(l Listening) (claims []*claimant) {
 		addresses, _ := listAddresses(g, in.bind)
 		claim := func(port gatewayv1.PortNumber, since object.Origin) {
 			for _, a := range addresses {
-				c := Claim{netip.AddrPortFrom(a, uint16(port)), g.Origin().Ref}
+				c := Claim{netip.AddrPortFrom(a, uint16(port)), g.Ref()}
 				if seen[c] == nil {
 					seen[c] = &claimant{c, g, since}
 					claims = append(claims, seen[c])

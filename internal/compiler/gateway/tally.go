@@ -62,7 +62,7 @@ func newTally(b *builder) *Tally {
 func (b *builder) tally() *Tally {
 	t := newTally(b)
 	for _, route := range slices.Concat(b.objects.Routes, b.objects.HostRoutes) {
-		t.Set(route.Origin().Ref, route)
+		t.Set(route.Ref(), route)
 	}
 	return t
 }
