@@ -93,7 +93,7 @@ func (in Input) listClaims(l Listening) (claims []*claimant) {
 		}
 		mixed := mixedPorts(g.Value.Spec.Listeners)
 		for i, spec := range g.Value.Spec.Listeners {
-			if !mixed[spec.Port] && len(g.FaultsOf(listenersPath, i)) == 0 {
+			if !mixed[spec.Port] && len(g.FaultsOf(report.Listeners, i)) == 0 {
 				claim(spec.Port, g.Origin())
 			}
 		}

@@ -149,7 +149,7 @@ func (t *Tally) forget(at hostAt) {
 // seat finds the hostnames at which a route wants to be. Routes that will not be there for those of another kind have them counted too.
 func (b *builder) seat(route *Route) *seatedRoute {
 	r := &seatedRoute{Route: route, seats: map[string][]seat{}}
-	if len(route.FaultsOutside(rulesPath, parentsPath)) > 0 {
+	if len(route.FaultsOutside(report.Rules, report.ParentRefs)) > 0 {
 		return r // it is left out
 	}
 	for _, l := range b.listWanted(route) {
