@@ -162,7 +162,7 @@ func (j *analysis) listSubjects() (all []report.Subject) {
 	withStatus := func(t resource.Traits) bool { return t.HasStatus }
 	foreign := map[object.Ref]bool{}
 	for _, c := range j.objects.Classes {
-		foreign[c.Origin().Ref] = j.Plan.Proxy != nil && c.Value.Spec.ControllerName != j.objects.ControllerName()
+		foreign[c.Ref()] = j.Plan.Proxy != nil && c.Value.Spec.ControllerName != j.objects.ControllerName()
 	}
 	j.objects.Visit(withStatus, func(e resource.Entry) {
 		if !foreign[e.Ref] {

@@ -120,15 +120,7 @@ func TestSinceNamesEndedSessions(t *testing.T) {
 			if strings.Contains(c.after, "hostnames") {
 				from = endedHosts(before, "a.test")
 			}
-			got := findEnded(t, from, c.after)
-			if len(got) != len(c.want) {
-				t.Fatalf("got\n\t%s\nwant %d", strings.Join(got, "\n\t"), len(c.want))
-			}
-			for i, want := range c.want {
-				if !strings.Contains(got[i], want) {
-					t.Errorf("got %s\nwant %s", got[i], want)
-				}
-			}
+			checkEnded(t, from, c.after, c.want)
 		})
 	}
 }
@@ -156,16 +148,22 @@ func TestSinceOfSharedSessions(t *testing.T) {
 		"a new epoch":    {endedRoute(pay, a) + endedPolicy("scope: Route, cookie: {path: /}, revocation: {epoch: 3}"), []string{"its epoch was 0 and is 3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := findEnded(t, before, c.after)
-			if len(got) != len(c.want) {
-				t.Fatalf("got\n\t%s\nwant %d", strings.Join(got, "\n\t"), len(c.want))
-			}
-			for i, want := range c.want {
-				if !strings.Contains(got[i], want) {
-					t.Errorf("got %s\nwant %s", got[i], want)
-				}
-			}
+			checkEnded(t, before, c.after, c.want)
 		})
+	}
+}
+
+// checkEnded compares what a check says of ended sessions: as much as is wanted, each with the text that is.
+func checkEnded(t *testing.T, before, after string, want []string) {
+	t.Helper()
+	got := findEnded(t, before, after)
+	if len(got) != len(want) {
+		t.Fatalf("got\n\t%s\nwant %d", strings.Join(got, "\n\t"), len(want))
+	}
+	for i, text := range want {
+		if !strings.Contains(got[i], text) {
+			t.Errorf("got %s\nwant %s", got[i], text)
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func newObjects(t *testing.T, gateways, foreign, own int) (*resource.Objects, ob
 	if err != nil || len(rep.Unreadable()) > 0 {
 		t.Fatal(err, rep.Errors(false))
 	}
-	return objects, objects.LoadBalancers[0].Origin().Ref
+	return objects, objects.LoadBalancers[0].Ref()
 }
 
 // TestFind shows how many Gateways a policy has no effect on, which are the youngest.
@@ -110,7 +110,7 @@ func TestOwnGatewaysGoFirst(t *testing.T) {
 	for i := range 18 {
 		g := objects.Gateways[i]
 		g.Namespace, g.Value.Namespace = "tenant", "tenant"
-		at := g.Origin().Ref
+		at := g.Ref()
 		user := object.Ref{Kind: object.KindHTTPRoute, Namespace: "tenant", Name: "user"}
 		if i == 17 {
 			user = route // on a Gateway that is shared with it

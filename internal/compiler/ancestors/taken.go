@@ -31,7 +31,7 @@ func countForeign[T any](controller string, policies []*resource.Object[T], take
 		for _, a := range list {
 			entry, _ := a.(map[string]any)
 			if name, is := entry["controllerName"].(string); is && name != controller {
-				taken[p.Origin().Ref]++
+				taken[p.Ref()]++
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func ListPolicies(objects *resource.Objects) map[object.Ref]report.Subject {
 
 func addPolicies[T any](all map[object.Ref]report.Subject, policies []*resource.Object[T]) {
 	for _, p := range policies {
-		all[p.Origin().Ref] = p
+		all[p.Ref()] = p
 	}
 }
 

@@ -43,7 +43,7 @@ func New(objects *resource.Objects, rep *report.Report) *Policies {
 	services := map[object.Ref]*service{}
 	if len(objects.BackendTLS) > 0 {
 		for _, s := range objects.Services {
-			services[s.Origin().Ref] = s
+			services[s.Ref()] = s
 		}
 	}
 	return NewPart(objects, Services{func(ref object.Ref) *service { return services[ref] }, objects.Absence}, rep)
@@ -61,7 +61,7 @@ func NewPart(objects *resource.Objects, services Services, rep *report.Report) *
 	}
 	for _, b := range objects.Backends {
 		if v := b.Value.Validation(); v != nil {
-			ref := b.Origin().Ref
+			ref := b.Ref()
 			all.at[object.TargetRef{Ref: ref}] = &Effective{Policy: ref, TLS: r.readValidation(b, field.NewPath("spec", "tls", "validation"), v)}
 		}
 	}
@@ -78,7 +78,7 @@ func NewPart(objects *resource.Objects, services Services, rep *report.Report) *
 				rep.WarnForAt(p, report.ReasonConflicted, path.String(), first.Policy.String()+", which goes first, has this target")
 				continue
 			}
-			all.at[target] = &Effective{Policy: p.Origin().Ref, TLS: tls}
+			all.at[target] = &Effective{Policy: p.Ref(), TLS: tls}
 		}
 	}
 	return all

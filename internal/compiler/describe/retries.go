@@ -19,7 +19,7 @@ func (d *describer) describeRetries(s *lower.BackendTraffic, trafficPath precede
 	rule := &s.Route.Value.Spec.Rules[s.Rule]
 	written := func(name, value string) {
 		path := fmt.Sprintf("spec.rules[%d].%s", s.Rule, name)
-		t.Fields = append(t.Fields, Field{Name: name, Origin: d.newOriginAt(value, s.Route.Origin().Ref, inRule, path)})
+		t.Fields = append(t.Fields, Field{Name: name, Origin: d.newOriginAt(value, s.Route.Ref(), inRule, path)})
 	}
 	if times := rule.Timeouts; times != nil && times.Request != nil {
 		written("timeouts.request", string(*times.Request))

@@ -50,13 +50,13 @@ func (s *State) listPlaces(route *gateway.Route) (places []string) {
 // takeListenerSets brings the routes on ListenerSets that went or came to the places where they are now.
 func (s *State) takeListenerSets(gone, came []*resource.ListenerSet) {
 	for _, set := range gone {
-		delete(s.objects.sets, set.Origin().Ref)
+		delete(s.objects.sets, set.Ref())
 	}
 	for _, set := range came {
-		s.objects.sets[set.Origin().Ref] = set
+		s.objects.sets[set.Ref()] = set
 	}
 	for _, set := range slices.Concat(gone, came) {
-		for g := range s.askers.Sets[key{listeners, set.Origin().Ref}] {
+		for g := range s.askers.Sets[key{listeners, set.Ref()}] {
 			for _, ref := range g.routes {
 				if route := s.objects.routes[ref]; route != nil {
 					s.objects.graph.Set(ref, s.newNode(route))

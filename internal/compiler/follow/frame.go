@@ -9,11 +9,13 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backendtls"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // frame is what there is without routes of requests: listeners, connections to them, and policies that groups look into.
@@ -26,8 +28,8 @@ type frame struct {
 	// shared is what groups have in common with it.
 	shared *pipeline.Shared
 	report report.Report
-	// gateways are the keys of limpet's, in order.
-	gateways []string
+	// gateways are those whose proxies are served, in order.
+	gateways []gatewayName
 	// context is what it was made of besides routes of connections and what these lead to.
 	context *resource.Objects
 }
@@ -78,19 +80,23 @@ func (s *State) newFrame(m Moment) *frame {
 		Services:   backendtls.Services{Find: s.objects.findService, Absence: s.objects.absence},
 	}}, m, &f.report)
 	f.streams, f.shared, f.listeners, f.asked = p, made.Shared, made.Plan.Proxy.Listeners, asked
-	f.gateways = s.listServed(p)
+	f.gateways = s.listServed(p.status.Attachments.Gateways)
 	return f
 }
 
-// listServed lists whose proxies are served: each Gateway's in order, or those of all, which have the empty key.
-func (s *State) listServed(p *groupPart) (keys []string) {
+// gatewayName is a Gateway's key and its [token.GatewayID]. The proxies of all Gateways together have the empty name.
+type gatewayName struct{ key, id string }
+
+// listServed lists whose proxies are served: each Gateway's in order, or those of all.
+func (s *State) listServed(gateways []*gateway.Status) (names []gatewayName) {
 	if !s.settings.Steps.Apart {
-		return []string{""}
+		return []gatewayName{{}}
 	}
-	for _, g := range p.gateways {
-		keys = append(keys, g.Gateway.Key())
+	for _, g := range gateways {
+		o := g.Gateway
+		names = append(names, gatewayName{o.Key(), token.GatewayID(o.Namespace, o.Name, string(o.Value.UID))})
 	}
-	return keys
+	return names
 }
 
 // findService gives a Service that was admitted; nil for none.
@@ -137,7 +143,7 @@ func (s *State) gatherStreams() (*resource.Objects, map[key]bool) {
 	all.Refused = slices.Concat(all.Refused, g.all.Refused)
 	all.Sort()
 	all.Refused = slices.Compact(all.Refused)
-	return &all, g.has
+	return &all, g.asked
 }
 
 // hasBalancingTarget tells whether there is what a LoadBalancerPolicy can have as its target.

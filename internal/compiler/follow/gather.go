@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,23 +15,21 @@ import (
 
 // gatherer collects the objects that a part may depend on, each once, and the keys by which it asked for them.
 type gatherer struct {
-	from *State
-	all  *resource.Objects
-	has  map[key]bool
-	keys []key
+	from  *State
+	all   *resource.Objects
+	asked map[key]bool
 }
 
 func newGatherer(from *State) *gatherer {
-	return &gatherer{from: from, all: &resource.Objects{Controller: from.objects.context.Controller}, has: map[key]bool{}}
+	return &gatherer{from: from, all: &resource.Objects{Controller: from.objects.context.Controller}, asked: map[key]bool{}}
 }
 
 // ask notes that something is asked for, and tells whether that is new.
 func (g *gatherer) ask(k key) bool {
-	if g.has[k] {
+	if g.asked[k] {
 		return false
 	}
-	g.has[k] = true
-	g.keys = append(g.keys, k)
+	g.asked[k] = true
 	return true
 }
 
@@ -47,7 +46,7 @@ func (s *State) gather(routes []object.Ref) (*resource.Objects, []key) {
 	all.Classes, all.Grants, all.Namespaces = slices.Compact(all.Classes), slices.Compact(all.Grants), slices.Compact(all.Namespaces)
 	all.Secrets, all.ConfigMaps = slices.Compact(all.Secrets), slices.Compact(all.ConfigMaps)
 	all.Refused, all.SessionPolicies = slices.Compact(all.Refused), slices.Compact(all.SessionPolicies)
-	return all, slices.Clip(g.keys)
+	return all, slices.AppendSeq(make([]key, 0, len(g.asked)), maps.Keys(g.asked))
 }
 
 func (g *gatherer) addRoute(route *gateway.Route) {
@@ -56,7 +55,7 @@ func (g *gatherer) addRoute(route *gateway.Route) {
 	} else {
 		g.all.HostRoutes = append(g.all.HostRoutes, route)
 	}
-	g.addPolicies(route.Origin().Ref)
+	g.addPolicies(route.Ref())
 	g.addPolicies(object.Ref{Kind: object.KindNamespace, Name: route.Namespace})
 	g.addParents(route)
 	g.addContents(route.Namespace)
@@ -105,7 +104,7 @@ func (g *gatherer) addPlace(place string) {
 			g.ask(classKey(class))
 		}
 		g.addPoliciesAt(object.Ref{Kind: object.KindGatewayClass, Name: class})
-		g.addPoliciesAt(o.Origin().Ref)
+		g.addPoliciesAt(o.Ref())
 	}
 }
 

@@ -104,8 +104,9 @@ func (s *State) visitKeys(some *resource.Objects, visit func(key)) {
 }
 
 func visitEndpoints(service string, visit func(key)) {
-	visit(endpointsKey(service))
-	visit(selectableKey(namespaceOf(service)))
+	k := endpointsKey(service)
+	visit(k)
+	visit(selectableKey(k.of.Namespace))
 }
 
 func visitListeners(ref object.Ref, visit func(key)) {
@@ -118,13 +119,13 @@ func visitListeners(ref object.Ref, visit func(key)) {
 
 func (s *State) visitListenerKeys(some *resource.Objects, visit func(key)) {
 	for _, o := range some.Classes {
-		visitListeners(o.Origin().Ref, visit)
+		visitListeners(o.Ref(), visit)
 	}
 	for _, o := range some.Gateways {
-		visitListeners(o.Origin().Ref, visit)
+		visitListeners(o.Ref(), visit)
 	}
 	for _, set := range some.ListenerSets {
-		visitListeners(set.Origin().Ref, visit)
+		visitListeners(set.Ref(), visit)
 		visit(listenersKey(resource.GatewayOf(set)))
 	}
 	for _, n := range some.Namespaces {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,60 +54,41 @@ func TestPartsAskForWhatTheySee(t *testing.T) {
 		s, seen := newWorld(t, apart), map[string]int{}
 		for g := range s.groups.all {
 			all, asked := s.gather(g.routes)
-			visitSingly(all, func(kind string, one *resource.Objects) {
-				seen[kind]++
+			visitSingly(all, func(list string, one *resource.Objects) {
+				seen[list]++
 				covered := false
 				s.visitKeys(one, func(k key) { covered = covered || slices.Contains(asked, k) })
 				if !covered {
-					t.Errorf("the group of %s has a %s that it did not ask for: %+v", g.routes[0], kind, one)
+					t.Errorf("the group of %s has one of %s that it did not ask for: %+v", g.routes[0], list, one)
 				}
 			})
 		}
-		for _, kind := range []string{
-			"GatewayClass", "Gateway", "Service", "EndpointSlice", "Namespace", "SessionPersistencePolicy", "LoadBalancerPolicy",
-			"XBackendTrafficPolicy", "XBackend",
+		for _, list := range []string{
+			"Classes", "Gateways", "Services", "Slices", "Namespaces", "SessionPolicies", "LoadBalancers", "TrafficPolicies", "Backends",
 		} {
-			if seen[kind] == 0 {
-				t.Errorf("apart: %t: no group has a %s, so that nothing is shown of it", apart, kind)
+			if seen[list] == 0 {
+				t.Errorf("apart: %t: no group has any %s, so that nothing is shown of them", apart, list)
 			}
 		}
 	}
 }
 
-// visitSingly visits the objects of a part one by one, but for its routes, Secrets, ConfigMaps and grants.
-func visitSingly(all *resource.Objects, visit func(kind string, one *resource.Objects)) {
-	for i := range all.Classes {
-		visit("GatewayClass", &resource.Objects{Classes: all.Classes[i : i+1]})
-	}
-	for i := range all.Gateways {
-		visit("Gateway", &resource.Objects{Gateways: all.Gateways[i : i+1]})
-	}
-	for i := range all.ListenerSets {
-		visit("ListenerSet", &resource.Objects{ListenerSets: all.ListenerSets[i : i+1]})
-	}
-	for i := range all.Services {
-		visit("Service", &resource.Objects{Services: all.Services[i : i+1]})
-	}
-	for i := range all.Slices {
-		visit("EndpointSlice", &resource.Objects{Slices: all.Slices[i : i+1]})
-	}
-	for i := range all.Namespaces {
-		visit("Namespace", &resource.Objects{Namespaces: all.Namespaces[i : i+1]})
-	}
-	for i := range all.SessionPolicies {
-		visit("SessionPersistencePolicy", &resource.Objects{SessionPolicies: all.SessionPolicies[i : i+1]})
-	}
-	for i := range all.LoadBalancers {
-		visit("LoadBalancerPolicy", &resource.Objects{LoadBalancers: all.LoadBalancers[i : i+1]})
-	}
-	for i := range all.TrafficPolicies {
-		visit("XBackendTrafficPolicy", &resource.Objects{TrafficPolicies: all.TrafficPolicies[i : i+1]})
-	}
-	for i := range all.Backends {
-		visit("XBackend", &resource.Objects{Backends: all.Backends[i : i+1]})
-	}
-	for i := range all.Refused {
-		visit("refused object", &resource.Objects{Refused: all.Refused[i : i+1]})
+// seenElsewhere are the lists of objects that a part has and need not ask for by themselves.
+var seenElsewhere = []string{"Routes", "HostRoutes", "Secrets", "ConfigMaps", "Grants"}
+
+// visitSingly visits the objects of a part one by one, with the name of the list that each is in.
+func visitSingly(all *resource.Objects, visit func(list string, one *resource.Objects)) {
+	lists := reflect.ValueOf(all).Elem()
+	for i := range lists.NumField() {
+		list, name := lists.Field(i), lists.Type().Field(i).Name
+		if list.Kind() != reflect.Slice || slices.Contains(seenElsewhere, name) {
+			continue
+		}
+		for at := range list.Len() {
+			one := &resource.Objects{}
+			reflect.ValueOf(one).Elem().Field(i).Set(list.Slice(at, at+1))
+			visit(name, one)
+		}
 	}
 }
 

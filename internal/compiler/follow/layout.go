@@ -46,20 +46,18 @@ func (s *State) updateLayout() {
 	}
 	clear(l.changed)
 	now := l.tally.Layout(s.listening.Order)
-	for ref := range now.ListOther(l.Layout) {
+	others := now.ListOther(l.Layout)
+	for ref := range others {
 		s.markRoute(ref)
 	}
-	if !now.Equal(l.Layout) {
+	if len(others) > 0 {
 		l.Layout = now
 	}
 }
 
 // listenersOnly gives what listeners depend on.
 func (o *inventory) listenersOnly() *resource.Objects {
-	var all resource.Objects
-	if o.views[""] != nil { // there is none of an empty input
-		all = *o.views[""]
-	}
+	all := *o.views[""]
 	all.Namespaces, all.Controller = o.context.Namespaces, o.context.Controller
 	return &all
 }

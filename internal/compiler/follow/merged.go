@@ -21,17 +21,16 @@ type merged struct {
 	listeners []ir.Listener
 	sites     map[string]*siteHosts
 	clusters  map[string]*sharedCluster
-	// gateways are what a server gives to their proxies, by their keys, which gatewayKeys has in order. The proxies of all Gateways
-	// together have the empty key.
-	gateways    map[string]*servedGateway
-	gatewayKeys []string
-	policies    map[string]*policyconfig.Policy
-	draining    map[ir.HostKey]int
-	untils      map[time.Time]int
-	pods        map[ir.PodAt]int
-	podList     []ir.PodAt // in order; nil when it has to be made anew
-	unsettled   int        // parts
-	touched     touchedParts
+	// gateways are what a server gives to their proxies, by their keys, which gatewayNames has in order.
+	gateways     map[string]*servedGateway
+	gatewayNames []gatewayName
+	policies     map[string]*policyconfig.Policy
+	draining     map[ir.HostKey]int
+	untils       map[time.Time]int
+	pods         map[ir.PodAt]int
+	podList      []ir.PodAt // in order; nil when it has to be made anew
+	unsettled    int        // parts
+	touched      touchedParts
 	// stale is what has changed since the configuration was put together last.
 	stale stale
 	// longestUnused is the longest time for which a session of the policies goes on without a request.
@@ -163,7 +162,7 @@ func (m *merged) addSite(l ir.Listener, s keyedSite) {
 }
 
 func (m *merged) touchListeners(f *frame) {
-	m.listeners, m.gatewayKeys, m.touched.listeners = f.listeners, f.gateways, true
+	m.listeners, m.gatewayNames, m.touched.listeners = f.listeners, f.gateways, true
 }
 
 // touchHost notes what a host was.

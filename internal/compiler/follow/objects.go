@@ -3,7 +3,6 @@ package follow
 import (
 	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -65,19 +64,16 @@ type inventory struct {
 	verifying map[string]int
 }
 
-func namespaceOf(key string) string {
-	namespace, _, _ := strings.Cut(key, "/")
-	return namespace
-}
-
 func newInventory(controller gatewayv1.GatewayController) *inventory {
-	return &inventory{
-		context: &resource.Objects{Controller: controller}, refused: map[object.Ref]bool{}, sets: map[object.Ref]*resource.ListenerSet{},
+	o := &inventory{
+		refused: map[object.Ref]bool{}, sets: map[object.Ref]*resource.ListenerSet{},
 		routes: map[object.Ref]*gateway.Route{}, streams: map[object.Ref]*gateway.Route{},
 		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
 		policies: map[*sessionPolicy]bool{}, policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
 		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(), verifying: map[string]int{},
 	}
+	o.setContext(&resource.Objects{Controller: controller})
+	return o
 }
 
 // take brings the indexes up to date, and marks what depends on the objects that went and came.
@@ -167,7 +163,7 @@ func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 
 // takeRoute marks a route, which becomes part of a group then.
 func (s *State) takeRoute(route *gateway.Route, present bool) {
-	o, ref := s.objects, route.Origin().Ref
+	o, ref := s.objects, route.Ref()
 	s.markRoute(ref)
 	s.layout.changed[ref] = true
 	if resource.IsStreamRoute(ref.Kind) {
@@ -185,7 +181,7 @@ func (s *State) takeRoute(route *gateway.Route, present bool) {
 
 // setStream keeps a route of connections, or forgets it.
 func (o *inventory) setStream(route *gateway.Route, present bool) {
-	if ref := route.Origin().Ref; present {
+	if ref := route.Ref(); present {
 		o.streams[ref] = route
 	} else {
 		delete(o.streams, ref)
@@ -224,7 +220,7 @@ func (s *State) takeService(o *service, present bool) {
 		delete(s.objects.services, o.Key())
 	}
 	s.objects.noteNamespace(o.Namespace, o.Key())
-	s.objects.inward.Set(o.Key(), o.Origin().Ref, present && o.Value.Spec.Type == corev1.ServiceTypeExternalName)
+	s.objects.inward.Set(o.Key(), o.Ref(), present && o.Value.Spec.Type == corev1.ServiceTypeExternalName)
 }
 
 // takeSlice keeps an EndpointSlice with its Service, or forgets it.
@@ -232,7 +228,7 @@ func (s *State) takeSlice(o *endpointSlice, present bool) {
 	key := serviceOf(o)
 	s.objects.slices.Set(key, o, present)
 	s.objects.noteNamespace(o.Namespace, key)
-	s.objects.inward.Set(key, o.Origin().Ref, present && s.mayLeadInward(o))
+	s.objects.inward.Set(key, o.Ref(), present && s.mayLeadInward(o))
 }
 
 // mayLeadInward reports whether a slice has hosts that may be on Envoy's own machine: a name, for which that is not known, too.

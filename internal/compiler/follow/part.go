@@ -33,7 +33,6 @@ type groupPart struct {
 	until     time.Time
 	reach     ancestors.Reach
 	taken     map[object.Ref]int // of the frame: ancestors in the status of policies that it reads, besides Gateways
-	gateways  []*gateway.Status
 	soleHosts gateway.SoleHosts
 	held      policy.HeldNames
 	// status is for the statuses of objects, and attachments are those of policies that the frame has.
@@ -79,7 +78,7 @@ func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*group
 	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
 	p.pods, p.unsettled = config.Pods, config.Unsettled
 	p.cookies = s.listCookies(made.Decisions)
-	p.gateways, p.soleHosts = made.Topology.Attachments.Gateways, made.Topology.SoleHosts()
+	p.soleHosts = made.Topology.SoleHosts()
 	p.status = status.Part{
 		Attachments: made.Topology.Attachments, Paths: made.Decisions.Paths, Renames: made.Decisions.Renames, Traffic: made.Traffic,
 	}

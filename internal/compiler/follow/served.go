@@ -12,7 +12,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
-	"github.com/limpet-proxy/limpet/token"
 )
 
 // servedGateway is what a server gives to the proxies of a Gateway.
@@ -75,11 +74,7 @@ func (u *usage) settle() (changed bool) {
 // Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same value.
 // Story says what the proxies of a Gateway tell of its requests.
 func (s *State) Served(keys Keys, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
-	ids := map[string]string{}
-	for _, g := range s.objects.context.Gateways {
-		ids[g.Key()] = token.GatewayID(g.Namespace, g.Name, string(g.Value.UID))
-	}
-	return s.merged.serve(keys, ids, story)
+	return s.merged.serve(keys, story)
 }
 
 // Keys say what the filters of proxies have.
@@ -92,7 +87,7 @@ type Keys struct {
 // LongestUnused is the longest time for which a session of what is served goes on without a request.
 func (s *State) LongestUnused() time.Duration { return s.merged.longestUnused }
 
-func (m *merged) serve(keys Keys, ids map[string]string, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
+func (m *merged) serve(keys Keys, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
 	if err := m.setKeys(keys); err != nil {
 		return nil, err
 	}
@@ -100,13 +95,13 @@ func (m *merged) serve(keys Keys, ids map[string]string, story func(gateway stri
 	for _, l := range m.listeners {
 		listeners[l.Gateway] = append(listeners[l.Gateway], l)
 	}
-	all := make([]*envoy.Served, len(m.gatewayKeys))
-	for i, key := range m.gatewayKeys {
-		g := m.findGateway(key)
-		if err := m.setGatewayKeys(g, ids[key]); err != nil {
+	all := make([]*envoy.Served, len(m.gatewayNames))
+	for i, name := range m.gatewayNames {
+		g := m.findGateway(name.key)
+		if err := m.setGatewayKeys(g, name.id); err != nil {
 			return nil, err
 		}
-		if err := m.serveGateway(key, g, listeners[key], story(key)); err != nil {
+		if err := m.serveGateway(name.key, g, listeners[name.key], story(name.key)); err != nil {
 			return nil, err
 		}
 		all[i] = g.last

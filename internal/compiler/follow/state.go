@@ -147,8 +147,8 @@ func (s *State) updateAttached() {
 		s.said.remove(s.attached[p])
 		delete(s.attached, p)
 		delete(s.attachments, p)
-		delete(s.room.taken, p.Origin().Ref)
-		s.room.changed[p.Origin().Ref] = true
+		delete(s.room.taken, p.Ref())
+		s.room.changed[p.Ref()] = true
 		if s.objects.policies[p] {
 			marked = append(marked, p)
 		}
@@ -166,7 +166,7 @@ func (s *State) updateAttached() {
 		}
 	})
 	for i, r := range results {
-		s.room.taken[marked[i].Origin().Ref] = r.taken
+		s.room.taken[marked[i].Ref()] = r.taken
 		s.attachments[marked[i]] = r.attachments
 		if !r.rep.Silent() {
 			s.attached[marked[i]] = r.rep
@@ -181,7 +181,7 @@ func (s *State) updateAttached() {
 func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (taken int, attachments []policy.Attachment) {
 	alone, o := &resource.Objects{SessionPolicies: []*sessionPolicy{p}, Controller: s.objects.context.Controller}, s.settings.Steps.Policy
 	o.AncestorLimit = func(in ancestors.Input) *ancestors.Limit {
-		taken = ancestors.CountTaken(in)[p.Origin().Ref]
+		taken = ancestors.CountTaken(in)[p.Ref()]
 		return nil
 	}
 	decisions := policy.Cache{}.DecidePart(alone, s.objects.targets, nil, nil, o, rep, &report.Report{})

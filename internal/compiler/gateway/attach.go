@@ -33,7 +33,7 @@ func (b *builder) withhold() {
 	for _, list := range b.ports {
 		for _, l := range list {
 			for _, route := range slices.Collect(maps.Keys(l.common)) {
-				if _, short := b.layout.routes[routeAt{route.Origin().Ref, l.gateway.Key()}]; short {
+				if _, short := b.layout.routes[routeAt{route.Ref(), l.gateway.Key()}]; short {
 					l.leave(route)
 				}
 			}
@@ -60,10 +60,10 @@ func (l *listener) leave(route *Route) {
 
 // tellShortage tells a route of the Gateways on which there is no room for it.
 func (b *builder) tellShortage(route *Route) {
-	parents := b.status.Parents[route.Origin().Ref]
+	parents := b.status.Parents[route.Ref()]
 	for i := range parents {
 		p := &parents[i]
-		short, is := b.layout.routes[routeAt{route.Origin().Ref, p.Gateway.Key()}]
+		short, is := b.layout.routes[routeAt{route.Ref(), p.Gateway.Key()}]
 		if !is || p.Refused != nil {
 			continue
 		}
@@ -79,7 +79,7 @@ func (b *builder) tellShortage(route *Route) {
 // tellHostShortage is tellShortage for a route that names no parents.
 func (b *builder) tellHostShortage(route *Route) {
 	for _, key := range slices.Sorted(maps.Keys(b.listeners)) {
-		if short, is := b.layout.routes[routeAt{route.Origin().Ref, key}]; is {
+		if short, is := b.layout.routes[routeAt{route.Ref(), key}]; is {
 			b.rep.WarnFor(route, string(ReasonOverBudget), &field.Error{
 				Type: field.ErrorTypeTooLong, Field: "spec", Detail: short.explain(key) + ": it serves nothing there",
 			})

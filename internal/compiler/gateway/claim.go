@@ -82,7 +82,7 @@ func (in Input) listClaims(l Listening) (claims []*claimant) {
 		addresses, _ := listAddresses(g, in.bind)
 		claim := func(port gatewayv1.PortNumber, since object.Origin) {
 			for _, a := range addresses {
-				c := Claim{netip.AddrPortFrom(a, uint16(port)), g.Origin().Ref}
+				c := Claim{netip.AddrPortFrom(a, uint16(port)), g.Ref()}
 				if seen[c] == nil {
 					seen[c] = &claimant{c, g, since}
 					claims = append(claims, seen[c])
@@ -93,7 +93,7 @@ func (in Input) listClaims(l Listening) (claims []*claimant) {
 		}
 		mixed := mixedPorts(g.Value.Spec.Listeners)
 		for i, spec := range g.Value.Spec.Listeners {
-			if !mixed[spec.Port] && len(g.FaultsOf(listenersPath, i)) == 0 {
+			if !mixed[spec.Port] && len(g.FaultsOf(report.Listeners, i)) == 0 {
 				claim(spec.Port, g.Origin())
 			}
 		}

@@ -96,7 +96,7 @@ func (b *builder) readClientValidation(
 	var authorities strings.Builder
 	refs := path.Child("caCertificateRefs")
 	for i, ref := range spec.CACertificateRefs {
-		text, reason, refused := b.resolveAuthorities(g.Origin().Ref, refs.Index(i), ref)
+		text, reason, refused := b.resolveAuthorities(g.Ref(), refs.Index(i), ref)
 		if refused != nil {
 			b.rep.WarnFor(g, string(reason), refused)
 		}
@@ -162,7 +162,7 @@ func (b *builder) resolveClientCertificate(g *resource.Object[gatewayv1.Gateway]
 		return nil
 	}
 	path := field.NewPath("spec", "tls", "backend", "clientCertificateRef")
-	certificate, refused := b.resolveCertificate(g.Origin().Ref, path, *g.Value.Spec.TLS.Backend.ClientCertificateRef)
+	certificate, refused := b.resolveCertificate(g.Ref(), path, *g.Value.Spec.TLS.Backend.ClientCertificateRef)
 	if refused == nil {
 		return &certificate
 	}

@@ -49,7 +49,7 @@ func (b *builder) routesAt(hostname string, port portKey, d ownedHost) []*Route 
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(attached), func(r *Route) bool {
-		_, withheld := c.routes[r.Origin().Ref]
+		_, withheld := c.routes[r.Ref()]
 		return withheld
 	})
 }
@@ -65,7 +65,7 @@ func (b *builder) tellCopies(port portKey, domains []ownedHost) {
 			continue
 		}
 		for _, route := range wide.owner.attached[wide.hostname] {
-			if short, withheld := c.routes[route.Origin().Ref]; withheld {
+			if short, withheld := c.routes[route.Ref()]; withheld {
 				b.tellWithheld(route, short, wide)
 			}
 		}

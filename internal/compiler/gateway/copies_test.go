@@ -207,7 +207,7 @@ func TestSizeOf(t *testing.T) {
 func layOut(in Input) *Layout {
 	tally := NewTally(in)
 	for _, route := range in.objects.Routes {
-		tally.Set(route.Origin().Ref, route)
+		tally.Set(route.Ref(), route)
 	}
 	return tally.Layout(in.order)
 }

@@ -65,7 +65,8 @@ type ownedHost struct {
 
 // newOwnedHost makes one of a hostname that a listener of the port covers.
 func newOwnedHost(listeners map[string]*listener, hostname string) ownedHost {
-	return ownedHost{hostname, coverings(hostname), ownerOf(listeners, hostname)}
+	covering := coverings(hostname)
+	return ownedHost{hostname, covering, ownerOf(listeners, covering)}
 }
 
 // listOwnedHosts gives every hostname that makes a difference on a port: those of the listeners, and those at which routes are attached
@@ -114,9 +115,9 @@ func hasHostname(route *Route, hostname string) bool {
 		len(route.Value.Spec.Hostnames) == 0 && hostname == anyHost
 }
 
-// ownerOf is the most specific listener of a port that covers a hostname.
-func ownerOf(listeners map[string]*listener, hostname string) *listener {
-	for _, h := range coverings(hostname) {
+// ownerOf is the most specific listener of a port among those that cover a hostname.
+func ownerOf(listeners map[string]*listener, covering []string) *listener {
+	for _, h := range covering {
 		if l := listeners[h]; l != nil {
 			return l
 		}

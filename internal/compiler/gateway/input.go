@@ -92,7 +92,7 @@ func (l Listening) listHosts(routes []*Route) SoleHosts {
 	}
 	there, hosts := map[object.Ref]bool{}, SoleHosts{}
 	for _, r := range routes {
-		there[r.Origin().Ref] = true
+		there[r.Ref()] = true
 	}
 	for host, ref := range l.SoleHosts {
 		if there[ref] {

@@ -28,7 +28,7 @@ func newReckoner(budget Budget) *reckoner {
 func (k *reckoner) take(r *seatedRoute, gateway string) {
 	seats := r.seats[gateway]
 	if short, fits := k.charge(k.budget, r.Namespace, gateway, Spent{Bytes: r.size * len(seats)}); !fits {
-		k.layout.routes[routeAt{r.Origin().Ref, gateway}] = short
+		k.layout.routes[routeAt{r.Ref(), gateway}] = short
 		return
 	}
 	for _, s := range seats {
@@ -52,7 +52,7 @@ func (k *reckoner) takeRoute(r *seatedRoute, gateway string, s seat) {
 		}
 	}
 	if short, fits := k.chargeCopies(r, gateway, r.size*hosts); !fits {
-		k.layout.withhold(s.hostAt, r.Origin().Ref).routes[r.Origin().Ref] = short
+		k.layout.withhold(s.hostAt, r.Ref()).routes[r.Ref()] = short
 		return
 	}
 	table.each, table.sizes[r.Route] = table.each+r.size, r.size
@@ -70,7 +70,7 @@ func (k *reckoner) takeHost(r *seatedRoute, gateway string, s seat) {
 		if short, fits := k.chargeCopies(r, gateway, table.each-table.sizes[r.Route]); fits {
 			table.hosts[s.hostAt] = true
 		} else {
-			k.layout.withhold(wider, r.Origin().Ref).hosts[s.hostname] = short
+			k.layout.withhold(wider, r.Ref()).hosts[s.hostname] = short
 		}
 	}
 }

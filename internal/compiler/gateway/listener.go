@@ -80,9 +80,9 @@ func (l *listener) Subject() report.Subject {
 // home is that object as one that refers to others.
 func (l *listener) home() object.Ref {
 	if l.set != nil {
-		return l.set.Origin().Ref
+		return l.set.Ref()
 	}
-	return l.gateway.Origin().Ref
+	return l.gateway.Ref()
 }
 
 // Path leads to the listener in its Subject.
@@ -265,7 +265,7 @@ func newListener(g *resource.Object[gatewayv1.Gateway], spec *gatewayv1.Listener
 // listen adds a listener to a port, unless an older Gateway has the port's hostname: one Gateway can't, its CRD
 // sees to that.
 func (b *builder) listen(l *listener, at netip.AddrPort) {
-	claim := Claim{at, l.gateway.Origin().Ref}
+	claim := Claim{at, l.gateway.Ref()}
 	if why := b.refused[claim]; why != "" {
 		b.rep.WarnFor(l.Subject(), string(gatewayv1.ListenerReasonPortUnavailable), field.Invalid(l.path.Child("port"), l.spec.Port,
 			fmt.Sprintf("%s: %s does not listen on %s", why, l.Subject(), at)))

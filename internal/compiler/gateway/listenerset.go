@@ -9,6 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
@@ -91,7 +92,7 @@ func (b *builder) addSet(set waitingSet) {
 // refuseSet reports why a Gateway takes no listener from a ListenerSet, and gives the reason; empty if it may take some.
 func (b *builder) refuseSet(of *Status, set *resource.ListenerSet) gatewayv1.ListenerSetConditionReason {
 	why := gatewayv1.ListenerSetConditionReason("")
-	for _, f := range set.FaultsOutside(listenersPath) {
+	for _, f := range set.FaultsOutside(report.Listeners) {
 		why = gatewayv1.ListenerSetReasonInvalid
 		b.rep.ErrorForAt(set, string(why), f.Path, f.Message+": the ListenerSet is left out")
 	}

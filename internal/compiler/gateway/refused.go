@@ -9,14 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-)
-
-// The lists of which an item can be left out alone.
-const (
-	listenersPath = "spec.listeners"
-	rulesPath     = "spec.rules"
-	parentsPath   = "spec.parentRefs"
 )
 
 // refusedClass stands for the controller of a class that is limpet's and not accepted. No controllerName is without a slash.
@@ -33,7 +27,7 @@ func (b *builder) refuseClass(c *resource.Object[gatewayv1.GatewayClass]) bool {
 // refuseGateway reports what of a Gateway is not supported, outside its listeners, and gives the reason why it is not
 // accepted; empty if it is.
 func (b *builder) refuseGateway(g *resource.Object[gatewayv1.Gateway]) (why gatewayv1.GatewayConditionReason) {
-	for _, f := range g.FaultsOutside(listenersPath) {
+	for _, f := range g.FaultsOutside(report.Listeners) {
 		reason := gatewayv1.GatewayReasonInvalid
 		switch {
 		case strings.HasPrefix(f.Path, "spec.addresses"):
@@ -50,9 +44,9 @@ func (b *builder) refuseGateway(g *resource.Object[gatewayv1.Gateway]) (why gate
 // refuseListener reports what of a listener is not supported, and gives the reason why it is not accepted; empty if it is.
 // Where clients' certificates should be verified and can't be, no client gets in.
 func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionReason) {
-	faults := l.gateway.FaultsOf(listenersPath, l.index)
+	faults := l.gateway.FaultsOf(report.Listeners, l.index)
 	if l.set != nil {
-		faults = l.set.FaultsOf(listenersPath, l.index)
+		faults = l.set.FaultsOf(report.Listeners, l.index)
 	}
 	for _, f := range faults {
 		reason := gatewayv1.ListenerReasonUnsupportedValue
@@ -75,16 +69,15 @@ func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionRe
 // first of those is given.
 func (b *builder) refuseRoute(route *Route) *resource.Fault {
 	for _, f := range route.Faults {
-		_, in := f.ItemOf(rulesPath)
 		outcome := "the rule is dropped"
 		if isFilterFault(f) {
 			outcome = fmt.Sprintf("what it is for gets %d", UnresolvedStatusCode(route))
 		}
-		if in && !strings.HasSuffix(f.Path, "].extensionRef") { // of which the filter's type is told
+		if f.Place().IsInItem(report.Rules) && !strings.HasSuffix(f.Path, "].extensionRef") { // of which the filter's type is told
 			b.rep.ErrorForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": "+outcome)
 		}
 	}
-	rest := route.FaultsOutside(rulesPath, parentsPath)
+	rest := route.FaultsOutside(report.Rules, report.ParentRefs)
 	for _, f := range rest {
 		b.rep.ErrorForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": the route is left out")
 	}
@@ -97,7 +90,7 @@ func (b *builder) refuseRoute(route *Route) *resource.Fault {
 // isDropped reports whether a rule of a route is left out, for something in it is not supported that is no filter.
 func isDropped(route *Route, rule int) bool {
 	return len(route.Faults) > 0 &&
-		slices.ContainsFunc(route.FaultsOf(rulesPath, rule), func(f resource.Fault) bool { return !isFilterFault(f) })
+		slices.ContainsFunc(route.FaultsOf(report.Rules, rule), func(f resource.Fault) bool { return !isFilterFault(f) })
 }
 
 // isFilterFault reports whether a fault is in a filter of a rule or of a backendRef. What a filter is to do must not be left

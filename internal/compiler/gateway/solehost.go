@@ -17,7 +17,7 @@ import (
 func (b *builder) reserveHosts(routes []*Route) {
 	for _, route := range routes {
 		b.visitListeners(route, func(_ string, l *listener) {
-			if host := newSoleHost(l, route); b.hosts[host] == route.Origin().Ref {
+			if host := newSoleHost(l, route); b.hosts[host] == route.Ref() {
 				b.soleHosts[host] = route
 			}
 		})

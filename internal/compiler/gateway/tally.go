@@ -12,8 +12,7 @@ import (
 
 // Tally counts what routes come to at all hostnames of the listeners that they name, for routes that come and go.
 type Tally struct {
-	b      *builder // for its listeners
-	budget Budget
+	b      *builder // for its listeners, and the budget
 	routes map[object.Ref]*seatedRoute
 	// gateways and namespaces are what all routes need, and hosts what they need at a hostname. Copies are counted for Gateways: to which
 	// namespace each is charged depends on who came first.
@@ -54,7 +53,7 @@ func NewTally(in Input) *Tally {
 
 func newTally(b *builder) *Tally {
 	return &Tally{
-		b: b, budget: b.budget, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]Spent{}, namespaces: map[string]*tallyNamespace{},
+		b: b, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]Spent{}, namespaces: map[string]*tallyNamespace{},
 		hosts: map[hostAt]*tallyHost{},
 	}
 }
@@ -63,7 +62,7 @@ func newTally(b *builder) *Tally {
 func (b *builder) tally() *Tally {
 	t := newTally(b)
 	for _, route := range slices.Concat(b.objects.Routes, b.objects.HostRoutes) {
-		t.Set(route.Origin().Ref, route)
+		t.Set(route.Ref(), route)
 	}
 	return t
 }
@@ -150,18 +149,22 @@ func (t *Tally) forget(at hostAt) {
 // seat finds the hostnames at which a route wants to be. Routes that will not be there for those of another kind have them counted too.
 func (b *builder) seat(route *Route) *seatedRoute {
 	r := &seatedRoute{Route: route, seats: map[string][]seat{}}
-	if len(route.FaultsOutside(rulesPath, parentsPath)) > 0 {
+	if len(route.FaultsOutside(report.Rules, report.ParentRefs)) > 0 {
 		return r // it is left out
 	}
 	for _, l := range b.listWanted(route) {
 		if l.StreamsOnly() {
 			continue
 		}
-		gateway, hostnames := l.gateway.Key(), l.intersectRoute(route)
+		gateway := l.gateway.Key()
+		var covered [][]string // each hostname, with those that cover it
+		for _, h := range l.intersectRoute(route) {
+			covered = append(covered, coverings(h))
+		}
 		for _, port := range l.ports {
-			for _, h := range hostnames {
-				if ownerOf(b.ports[port], h) == l {
-					r.seats[gateway] = append(r.seats[gateway], l.newSeat(port, h))
+			for _, covering := range covered {
+				if ownerOf(b.ports[port], covering) == l {
+					r.seats[gateway] = append(r.seats[gateway], l.newSeat(port, covering))
 				}
 			}
 		}
@@ -172,10 +175,10 @@ func (b *builder) seat(route *Route) *seatedRoute {
 	return r
 }
 
-// newSeat is a hostname of a listener on a port.
-func (l *listener) newSeat(port portKey, hostname string) seat {
-	s := seat{hostAt: hostAt{port, l.Key(), hostname}}
-	for _, wider := range coverings(hostname)[1:] {
+// newSeat is a hostname of a listener on a port, the first of those that cover it.
+func (l *listener) newSeat(port portKey, covering []string) seat {
+	s := seat{hostAt: hostAt{port, l.Key(), covering[0]}}
+	for _, wider := range covering[1:] {
 		if covers(l.hostname, wider) {
 			s.wider = append(s.wider, hostAt{port, l.Key(), wider})
 		}
@@ -234,7 +237,7 @@ func (t *Tally) Layout(order *seniority.Order) *Layout {
 	slices.SortFunc(routes, func(x, y *seatedRoute) int {
 		return cmp.Or(order.Compare(x.Origin(), y.Origin()), cmp.Compare(x.Kind, y.Kind))
 	})
-	k := newReckoner(t.budget)
+	k := newReckoner(t.b.budget)
 	for _, r := range routes {
 		for _, gateway := range slices.Sorted(maps.Keys(r.seats)) {
 			if scarce[gateway] {
@@ -248,11 +251,11 @@ func (t *Tally) Layout(order *seniority.Order) *Layout {
 // listScarce lists the Gateways on which there may not be room for all routes: because they have too many, or a namespace that does
 // has some there, or all Gateways together have.
 func (t *Tally) listScarce() map[string]bool {
-	each, nothing, scarce := t.budget.Each(), Spent{}, map[string]bool{}
-	if t.budget.All == 0 {
+	budget, nothing, scarce := t.b.budget, Spent{}, map[string]bool{}
+	if budget.All == 0 {
 		return nil
 	}
-	all := !nothing.hasRoom(t.all, t.budget.All)
+	each, all := budget.Each(), !nothing.hasRoom(t.all, budget.All)
 	for gateway, spent := range t.gateways {
 		if all || !nothing.hasRoom(spent, each) {
 			scarce[gateway] = true

@@ -95,7 +95,7 @@ func Build(in Input) *Topology {
 	b.withhold()
 	t.Ports, t.Attachments, t.claims = b.layOutPorts(), b.status, b.claims
 	for host, route := range b.soleHosts {
-		t.soleHosts[host] = route.Origin().Ref
+		t.soleHosts[host] = route.Ref()
 	}
 	return t
 }

@@ -168,7 +168,7 @@ func (b *builder) warnOfFront(key portKey, of *listener, gateways []*listener, c
 		}
 		b.rep.WarnAt(of.gateway, annotationPath(TrustedAnnotation), fmt.Sprintf(
 			"%s: left out on port %d: %s has the port too and does not say the same, and a connection is for both before it says for which",
-			strings.Join(proxies, ", "), key.at.Port(), other.gateway.Origin().Ref))
+			strings.Join(proxies, ", "), key.at.Port(), other.gateway.Ref()))
 	}
 	if len(of.proxies.tlsPorts) == 0 || len(common.tlsPorts) > 0 {
 		return
@@ -177,7 +177,7 @@ func (b *builder) warnOfFront(key portKey, of *listener, gateways []*listener, c
 	at := slices.IndexFunc(gateways, func(l *listener) bool { return !slices.Equal(l.proxies.tlsPorts, of.proxies.tlsPorts) })
 	if at >= 0 {
 		why = fmt.Sprintf("%s has the port too and does not say the same, and a connection is for both before it says for which",
-			gateways[at].gateway.Origin().Ref)
+			gateways[at].gateway.Ref())
 	}
 	b.rep.WarnAt(of.gateway, annotationPath(ProxyProtocolAnnotation), fmt.Sprintf(
 		"left out on port %d, where connections that begin with the PROXY protocol get 400: %s", key.at.Port(), why))

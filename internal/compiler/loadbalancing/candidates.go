@@ -28,7 +28,7 @@ func (p *Policies) Candidates(route *gateway.Route, rule int, service object.Tar
 		return all
 	}
 	add := func(t object.TargetRef, location string) { all = p.addCandidates(all, t, location, atLimit) }
-	self := route.Origin().Ref
+	self := route.Ref()
 	if name := route.Value.Spec.Rules[rule].Name; name != nil {
 		add(object.TargetRef{Ref: self, Section: string(*name)}, "on the rule")
 	}

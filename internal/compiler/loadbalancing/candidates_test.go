@@ -104,7 +104,7 @@ func TestCandidates(t *testing.T) {
 			if c.proxy {
 				route = objects.HostRoutes[0]
 			}
-			service := objects.Services[0].Origin().Ref
+			service := objects.Services[0].Ref()
 			all := New(objects, &report.Report{}).Candidates(route, c.rule, object.TargetRef{Ref: service, Section: "http"}, func(r object.Ref) bool { return r == full })
 			var got []string
 			for _, one := range all {
@@ -151,7 +151,7 @@ func TestOutcomesInWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := compilertest.Admit(t, policyYAML("a", onService, c.spec), world)
-			candidates := New(objects, &report.Report{}).Candidates(objects.Routes[0], 1, object.TargetRef{Ref: objects.Services[0].Origin().Ref}, func(object.Ref) bool { return false })
+			candidates := New(objects, &report.Report{}).Candidates(objects.Routes[0], 1, object.TargetRef{Ref: objects.Services[0].Ref()}, func(object.Ref) bool { return false })
 			c.rule.Candidates = [][]Candidate{candidates}
 			outcomes, _ := c.rule.Resolve(&report.Report{})
 			o := outcomes[0]

@@ -86,7 +86,7 @@ func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *
 	}
 	for i, o := range objects.LoadBalancers {
 		read := readPolicy(o.String(), o, field.NewPath("spec"), &o.Value.Spec, rep)
-		read.Object, read.rank = o.Origin().Ref, i
+		read.Object, read.rank = o.Ref(), i
 		read.readHosts(&o.Value.Spec, rep)
 		for r, target := range resource.LoadBalancerTargets(o) {
 			p.attachPolicy(read, o, r, target, there)
@@ -115,7 +115,7 @@ func (p *Policies) readInline(o *resource.Object[gatewayv1.HTTPRoute]) {
 // readRule reads the policy of a rule. Hosts of which rules expect the same are one cluster's.
 func (p *Policies) readRule(o *resource.Object[gatewayv1.HTTPRoute], i int, b *foreign.Balancing, before []*Policy) *Policy {
 	read := readPolicy(o.String(), o, b.At, &b.LoadBalancerPolicySpec, p.rep)
-	read.Object, read.checkPath, read.slowStartPath = o.Origin().Ref, b.HealthCheckAt, b.SlowStartAt
+	read.Object, read.checkPath, read.slowStartPath = o.Ref(), b.HealthCheckAt, b.SlowStartAt
 	read.readHosts(&b.LoadBalancerPolicySpec, p.rep)
 	read.variant = fmt.Sprintf("%s/%s/%d", o.Kind, o.Key(), i)
 	for _, other := range before {
@@ -131,18 +131,18 @@ func (p *Policies) readRule(o *resource.Object[gatewayv1.HTTPRoute], i int, b *f
 func listTargets(objects *resource.Objects) map[object.TargetRef]bool {
 	there := map[object.TargetRef]bool{}
 	for _, s := range objects.Services {
-		there[object.TargetRef{Ref: s.Origin().Ref}] = true
+		there[object.TargetRef{Ref: s.Ref()}] = true
 		for _, port := range s.Value.Spec.Ports {
 			if port.Name != "" {
-				there[object.TargetRef{Ref: s.Origin().Ref, Section: port.Name}] = true
+				there[object.TargetRef{Ref: s.Ref(), Section: port.Name}] = true
 			}
 		}
 	}
 	for _, r := range objects.Routes {
-		there[object.TargetRef{Ref: r.Origin().Ref}] = true
+		there[object.TargetRef{Ref: r.Ref()}] = true
 		for _, rule := range r.Value.Spec.Rules {
 			if rule.Name != nil {
-				there[object.TargetRef{Ref: r.Origin().Ref, Section: string(*rule.Name)}] = true
+				there[object.TargetRef{Ref: r.Ref(), Section: string(*rule.Name)}] = true
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func (p *Policies) readUnhashed(o unhashedObject, written *foreign.Balancing) {
 			"ignored: %s is for HTTP routes, and here RoundRobin is used in its place", *s))
 		return
 	}
-	ref := o.Origin().Ref
+	ref := o.Ref()
 	p.unhashed[ref] = readPolicy(ref.String(), o, written.At, &written.LoadBalancerPolicySpec, p.rep).strategy
 }
 

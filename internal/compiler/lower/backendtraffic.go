@@ -56,8 +56,8 @@ func (r *loweredRule) addListener(l *gateway.Listener) {
 	r.listeners = append(r.listeners, l)
 	for _, s := range r.traffic {
 		path := precedence.TrafficPath{
-			Class: string(l.Gateway().Value.Spec.GatewayClassName), Gateway: l.Gateway().Origin().Ref, Listener: l.Name(),
-			Route: s.Route.Origin().Ref, Backends: []object.TargetRef{s.Backend},
+			Class: string(l.Gateway().Value.Spec.GatewayClassName), Gateway: l.Gateway().Ref(), Listener: l.Name(),
+			Route: s.Route.Ref(), Backends: []object.TargetRef{s.Backend},
 		}
 		if name := s.Route.Value.Spec.Rules[s.Rule].Name; name != nil {
 			path.Rule = string(*name)

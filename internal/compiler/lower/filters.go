@@ -61,7 +61,7 @@ func (l *lowerer) lowerAuth(route *gateway.Route, path *field.Path, f *gatewayv1
 		return nil, false
 	}
 	if s := l.Backends.FindAuthService(route, f.BackendRef); s != nil {
-		c.balancing, a.Timeout = l.LoadBalancing.Unhashed(s.Origin().Ref), s.Value.Timeout()
+		c.balancing, a.Timeout = l.LoadBalancing.Unhashed(s.Ref()), s.Value.Timeout()
 	}
 	a.Cluster = l.addSharedCluster(c)
 	if h := f.HTTPAuthConfig; h != nil {

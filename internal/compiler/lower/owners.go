@@ -118,7 +118,7 @@ func AdviseAddresses(ports []gateway.Port, decisions *policy.Decisions, plan *ir
 	told := map[*gatewayObject]bool{}
 	for _, r := range listAttachedRules(ports, decisions) {
 		g := r.listener.Gateway()
-		place := ir.RulePlace{Route: r.route.Origin().Ref, Rule: r.index, Gateway: g.Origin().Ref, Listener: r.listener.Name()}
+		place := ir.RulePlace{Route: r.route.Ref(), Rule: r.index, Gateway: g.Ref(), Listener: r.listener.Name()}
 		if told[g] || r.decided.Refused || plan.Withheld[place] != "" || !slices.ContainsFunc(r.decided.Sessions, isWithAddress) {
 			continue
 		}

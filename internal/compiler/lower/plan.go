@@ -101,7 +101,7 @@ func listObjects[T any](objects []*resource.Object[T]) (all []*ir.Object) {
 }
 
 func newObject[T any](o *resource.Object[T]) ir.Object {
-	return ir.Object{Ref: o.Origin().Ref, Subject: o, Origin: o.Origin(), Labels: o.Labels, JSON: o.JSON}
+	return ir.Object{Ref: o.Ref(), Subject: o, Origin: o.Origin(), Labels: o.Labels, JSON: o.JSON}
 }
 
 // indexClasses are the parameters of GatewayClasses, by name, of those that have some.

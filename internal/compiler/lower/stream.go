@@ -89,7 +89,7 @@ func (l *lowerer) newStream(key streamKey, udp bool) *ir.Stream {
 	for _, c := range choices {
 		if !udp {
 			c = l.likeService(c)
-			c.balancing = l.LoadBalancing.Unhashed(key.route.Origin().Ref)
+			c.balancing = l.LoadBalancing.Unhashed(key.route.Ref())
 		}
 		s.Split = append(s.Split, ir.Share{Cluster: l.addStreamCluster(c), Weight: c.weight})
 	}

@@ -16,45 +16,25 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-const gateways = `
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: limpet}
-spec: {controllerName: limpet.dev/gateway-controller}
----
+// bad is a Gateway with a listener that has no certificate.
+const bad = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
-metadata: {name: web}
+metadata: {name: bad, namespace: shop}
 spec:
   gatewayClassName: limpet
-  listeners:
-  - {name: http, port: 80, protocol: HTTP}
-  - {name: bad, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: none}]}}
-`
-
-const backends = `
-apiVersion: v1
-kind: Service
-metadata: {name: shop}
-spec: {ports: [{port: 80}]}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: shop-1, labels: {kubernetes.io/service-name: shop}}
-addressType: IPv4
-ports: [{port: 8080}]
-endpoints: [{addresses: [192.0.2.1], conditions: {ready: true}}]
+  listeners: [{name: bad, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: none}]}}]
 `
 
 func newRoute(name string) string {
 	return `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
-metadata: {name: ` + name + `}
+metadata: {name: ` + name + `, namespace: shop}
 spec:
-  parentRefs: [{name: web}]
+  parentRefs: [{name: web, sectionName: http}]
   hostnames: [` + name + `.example]
-  rules: [{sessionPersistence: {sessionName: ` + name + `}, backendRefs: [{name: shop, port: 80}, {name: ` + name + `-gone, port: 80}]}]
+  rules: [{sessionPersistence: {sessionName: ` + name + `}, backendRefs: [{name: cart, port: 80}, {name: ` + name + `-gone, port: 80}]}]
 `
 }
 
@@ -67,10 +47,10 @@ func newInput(objects *resource.Objects) Input {
 // TestRunPart holds that parts which are given what the whole has in common come to the whole together: its clusters, its policies
 // and all that there is to say but of a Gateway's certificates, which the whole says.
 func TestRunPart(t *testing.T) {
-	whole := compilertest.Admit(t, gateways, backends, newRoute("a"), newRoute("b"))
+	whole := compilertest.Admit(t, compilertest.Shop, bad, newRoute("a"), newRoute("b"))
 	rep := &report.Report{}
 	of := Run(newInput(whole), rep)
-	ofGateway := "Gateway default/web: spec.listeners[1].tls.certificateRefs[0].name: "
+	ofGateway := "Gateway shop/bad: spec.listeners[0].tls.certificateRefs[0].name: "
 	missing := func(line string) bool { return strings.HasPrefix(line, ofGateway) }
 	said := listLines(rep)
 	if !slices.ContainsFunc(said, missing) {
@@ -111,12 +91,8 @@ func listLines(rep *report.Report) (lines []string) {
 
 // TestRunControlPlane holds that a target with a control plane of its own gets sessions for its routes, and no proxy.
 func TestRunControlPlane(t *testing.T) {
-	in := newInput(compilertest.Admit(t, backends, newRoute("a"), `
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec: {gatewayClassName: eg, listeners: [{name: http, port: 80, protocol: HTTP}]}
-`))
+	shop, _, _ := strings.Cut(compilertest.Shop, "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute")
+	in := newInput(compilertest.Admit(t, strings.Replace(shop, "gatewayClassName: limpet", "gatewayClassName: eg", 1), newRoute("a")))
 	in.ControlPlane, in.Policy.ExternalControlPlane = "example.com/controller", true
 	p := Run(in, &report.Report{})
 	if p.Plan.Proxy != nil || len(p.Plan.Rules) != 1 {

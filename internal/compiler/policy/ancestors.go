@@ -34,7 +34,7 @@ func listAttachments(objects *resource.Objects, targets *Targets, attached *atta
 		}
 		for _, p := range objects.LoadBalancers {
 			for _, t := range resource.LoadBalancerTargets(p) {
-				if !yield(ancestors.Attachment{Policy: p.Origin().Ref, Target: t, Refused: !targets.exists[t]}) {
+				if !yield(ancestors.Attachment{Policy: p.Ref(), Target: t, Refused: !targets.exists[t]}) {
 					return
 				}
 			}

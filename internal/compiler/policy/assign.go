@@ -282,7 +282,7 @@ func CompareRenames(a, b Rename) int {
 
 // namePath is the field of the route that a message about the session's name is best put at.
 func (c *claim) namePath() string {
-	if c.nameField != nil && c.nameField.Origin.Ref == c.route.Origin().Ref {
+	if c.nameField != nil && c.nameField.Origin.Ref == c.route.Ref() {
 		return c.nameField.Path
 	}
 	return c.fieldPath().String()

@@ -187,7 +187,7 @@ func (a *attacher) attachXBackend(b *resource.Object[resource.XBackend]) {
 	if inline == nil {
 		return
 	}
-	ref := b.Origin().Ref
+	ref := b.Ref()
 	block := precedence.FromInline(inline, precedence.InlineXBackend, b.Origin(), object.TargetRef{Ref: ref}, path.String())
 	for _, f := range precedence.CheckBlock(block) {
 		a.invalidBackends[ref] = true

@@ -83,7 +83,7 @@ func (k ruleKey) compare(o ruleKey) int {
 func (r *attachedRule) locate() ruleLocation {
 	g := r.listener.Gateway()
 	return ruleLocation{
-		route: r.route, rule: r.rule, class: string(g.Value.Spec.GatewayClassName), gateway: g.Origin().Ref,
+		route: r.route, rule: r.rule, class: string(g.Value.Spec.GatewayClassName), gateway: g.Ref(),
 		listener: r.listener.Name(), release: r.release, xbackend: r.xbackend, perBackend: r.perBackend,
 	}
 }

@@ -52,7 +52,7 @@ type policyInputs struct {
 }
 
 // Key names the policy.
-func (in policyInputs) Key() object.Ref { return in.policy.Origin().Ref }
+func (in policyInputs) Key() object.Ref { return in.policy.Ref() }
 
 // Equal reports whether it is the same policy, unchanged.
 func (in policyInputs) Equal(other policyInputs) bool { return in == other }

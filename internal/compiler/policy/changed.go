@@ -54,7 +54,7 @@ func FindChangedValues(before, after *Decisions) (changed []ChangedValue) {
 func (d *Decisions) indexByPath() (was map[string]*Decision, silent map[string]bool) {
 	was, silent = map[string]*Decision{}, map[string]bool{}
 	for key := range d.rules {
-		silent[listenerKey(key.listener.Gateway().Origin().Ref, key.listener.Name(), key.route, key.rule)] = true
+		silent[listenerKey(key.listener.Gateway().Ref(), key.listener.Name(), key.route, key.rule)] = true
 	}
 	for _, path := range d.Paths {
 		was[path.pathKey()] = path

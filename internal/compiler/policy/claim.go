@@ -156,7 +156,7 @@ func (c *claim) validate(policies []policyconfig.Policy) {
 // faultPath gives the field of the route that a field of a policy came from.
 func (c *claim) faultPath(path string, policies []policyconfig.Policy) string {
 	_, name, _ := strings.Cut(path, "].")
-	if f := c.effective.Field(name); f != nil && f.Origin.Ref == c.route.Origin().Ref {
+	if f := c.effective.Field(name); f != nil && f.Origin.Ref == c.route.Ref() {
 		return f.Path
 	}
 	var policy int

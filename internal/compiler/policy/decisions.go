@@ -45,7 +45,7 @@ func (d *Decisions) VisitCookies(visit func(route object.Ref, c Cookie)) {
 			}
 			for _, name := range slices.Compact([]string{c.name, r.names[i].shared, r.names[i].text}) {
 				for _, h := range c.extent.hostnames {
-					visit(c.route.Origin().Ref, Cookie{name, c.extent.within, h})
+					visit(c.route.Ref(), Cookie{name, c.extent.within, h})
 				}
 			}
 		}

@@ -74,7 +74,7 @@ func (l *ruleLocation) hasMirrors() bool {
 
 // pathTo is the path that leads to some of the rule's backends.
 func (l *ruleLocation) pathTo(backends []backend.Identity) precedence.TrafficPath {
-	path := precedence.TrafficPath{Class: l.class, Gateway: l.gateway, Listener: l.listener, Route: l.route.Origin().Ref}
+	path := precedence.TrafficPath{Class: l.class, Gateway: l.gateway, Listener: l.listener, Route: l.route.Ref()}
 	if name := l.route.Value.Spec.Rules[l.rule].Name; name != nil {
 		path.Rule = string(*name)
 	}

@@ -96,7 +96,7 @@ func (d *reporter) findSubject(ref object.Ref) report.Subject {
 
 func addSubjects[T any](subjects map[object.Ref]report.Subject, policies []*resource.Object[T]) {
 	for _, p := range policies {
-		subjects[p.Origin().Ref] = p
+		subjects[p.Ref()] = p
 	}
 }
 

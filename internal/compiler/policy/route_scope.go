@@ -35,7 +35,7 @@ func (c Cache) shareSessions(rules []*claimedRule, held HeldNames) []*claimedRul
 	shared := slices.Clone(rules)
 	for first := 0; first < len(rules); { // those of one route are next to each other
 		end := first + 1
-		for end < len(rules) && rules[end].route.Origin().Ref == rules[first].route.Origin().Ref {
+		for end < len(rules) && rules[end].route.Ref() == rules[first].route.Ref() {
 			end++
 		}
 		g := newRouteGroup(rules[first:end], held)

@@ -42,7 +42,7 @@ type Session struct {
 
 // Gateway is the one of the listener that was looked at. Where several listeners share the rule, what is decided does not
 // differ among their Gateways.
-func (r *Rule) Gateway() object.Ref { return r.at.listener.Gateway().Origin().Ref }
+func (r *Rule) Gateway() object.Ref { return r.at.listener.Gateway().Ref() }
 
 // Backends are those that the rule's references lead to, each once.
 func (r *Rule) Backends() []*backend.Backend { return r.at.backends }

@@ -33,7 +33,7 @@ func shareRules(
 
 // isOfSameRule reports whether two are about one rule, on several listeners.
 func (r *Rule) isOfSameRule(o *Rule) bool {
-	return r.at.rule == o.at.rule && (r.at.route == o.at.route || r.at.route.Origin().Ref == o.at.route.Origin().Ref)
+	return r.at.rule == o.at.rule && (r.at.route == o.at.route || r.at.route.Ref() == o.at.route.Ref())
 }
 
 // shareRule is shareRules for one rule.

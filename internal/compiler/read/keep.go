@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -46,19 +47,20 @@ func KeepObjects(
 }
 
 // objectName tells objects of a file apart.
-type objectName [4]string
-
-func nameOf(d *Document) objectName {
-	return objectName{d.StringAt("apiVersion"), d.StringAt("kind"), d.StringAt("metadata", "namespace"), d.StringAt("metadata", "name")}
+type objectName struct {
+	apiVersion string
+	object.Ref
 }
+
+func nameOf(d *Document) objectName { return objectName{d.StringAt("apiVersion"), d.Ref()} }
 
 // isAbout tells whether a problem is about the document, whose namespace it may name where the document does not.
 func (d *Document) isAbout(p report.Problem) bool {
-	written, last := d.Ref(), d.chunk.first+bytes.Count(d.chunk.data, []byte("\n"))
+	written := d.Ref()
 	if written.Namespace == "" {
 		written.Namespace = p.Ref.Namespace
 	}
-	return written == p.Ref && d.chunk.first <= p.Line && p.Line <= last
+	return written == p.Ref && d.chunk.first <= p.Line && p.Line <= d.chunk.first+bytes.Count(d.chunk.data, []byte("\n"))
 }
 
 // keepDocuments empties the chunks in which documents are held, and puts what goes on of these behind all others.

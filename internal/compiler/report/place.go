@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -74,6 +75,11 @@ func readIndex(rest string) int {
 		return index
 	}
 	return -1
+}
+
+// IsInItem reports whether a place is in some item of one of the sections.
+func (p Place) IsInItem(sections ...Section) bool {
+	return p.Index >= 0 && slices.Contains(sections, p.Section)
 }
 
 // IsIn reports whether a place is in an item of a section.

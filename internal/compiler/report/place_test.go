@@ -40,5 +40,9 @@ func TestPlaces(t *testing.T) {
 		if !got.IsIn(want.Section, want.Index) || got.IsIn(want.Section, want.Index+1) || got.IsIn(want.Section+1, want.Index) {
 			t.Errorf("%q is in another place than %+v", path, want)
 		}
+		isRule := want.Section == report.Rules && want.Index >= 0
+		if got.IsInItem(report.ParentRefs, report.Rules) != (isRule || want.Section == report.ParentRefs) {
+			t.Errorf("%q: in a rule or a parentRef: %t", path, !isRule)
+		}
 	}
 }

@@ -432,13 +432,13 @@ func TestFaultsAreLocal(t *testing.T) {
 		document(gateway, "spec: {gatewayClassName: c, addresses: [{type: a.b/c, value: x}], listeners: [{name: a, port: 80, protocol: SCTP}]}"))
 	compilertest.CheckProblems(t, rep.Errors(false))
 	route, gw := objects.Routes[0], objects.Gateways[0]
-	if got := route.FaultsOf("spec.rules", 1); len(got) == 0 || !strings.HasPrefix(got[0].Path, "spec.rules[1].filters") {
+	if got := route.FaultsOf(report.Rules, 1); len(got) == 0 || !strings.HasPrefix(got[0].Path, "spec.rules[1].filters") {
 		t.Errorf("faults of the rule: %v", got)
 	}
-	if got := fmt.Sprint(route.FaultsOf("spec.rules", 0), route.FaultsOutside("spec.rules")); got != "[] [{spec.useDefaultGateways not supported: \"All\"}]" {
+	if got := fmt.Sprint(route.FaultsOf(report.Rules, 0), route.FaultsOutside(report.Rules)); got != "[] [{spec.useDefaultGateways not supported: \"All\"}]" {
 		t.Errorf("other faults: %s", got)
 	}
-	if got := fmt.Sprint(gw.FaultsOf("spec.listeners", 0), gw.FaultsOutside("spec.listeners")); got != `[{spec.listeners[0].protocol not supported: "SCTP"}] [{spec.addresses[0].type not supported: "a.b/c"}]` {
+	if got := fmt.Sprint(gw.FaultsOf(report.Listeners, 0), gw.FaultsOutside(report.Listeners)); got != `[{spec.listeners[0].protocol not supported: "SCTP"}] [{spec.addresses[0].type not supported: "a.b/c"}]` {
 		t.Errorf("faults of the Gateway: %s", got)
 	}
 }

@@ -2,8 +2,8 @@ package resource
 
 import (
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // Fault is something in an admitted object that limpet does not support. What it is about is left out, and the rest of
@@ -13,28 +13,15 @@ type Fault struct {
 	Path, Message string
 }
 
-// ItemOf gives the index of the item of a list, such as spec.rules, that the fault is in; false if it is in none.
-func (f Fault) ItemOf(list string) (int, bool) {
-	rest, found := strings.CutPrefix(f.Path, list+"[")
-	digits, _, closed := strings.Cut(rest, "]")
-	index, err := strconv.Atoi(digits)
-	return index, found && closed && err == nil
+// Place is where in the object the fault is.
+func (f Fault) Place() report.Place { return report.PlaceOf(f.Path) }
+
+// FaultsOf gives the faults within an item of a section.
+func (o *Object[T]) FaultsOf(s report.Section, index int) []Fault {
+	return slices.DeleteFunc(slices.Clone(o.Faults), func(f Fault) bool { return !f.Place().IsIn(s, index) })
 }
 
-// FaultsOf gives the faults within an item of a list.
-func (o *Object[T]) FaultsOf(list string, index int) []Fault {
-	return slices.DeleteFunc(slices.Clone(o.Faults), func(f Fault) bool {
-		i, in := f.ItemOf(list)
-		return !in || i != index
-	})
-}
-
-// FaultsOutside gives the faults that are in no item of any of the lists.
-func (o *Object[T]) FaultsOutside(named ...string) []Fault {
-	return slices.DeleteFunc(slices.Clone(o.Faults), func(f Fault) bool {
-		return slices.ContainsFunc(named, func(list string) bool {
-			_, in := f.ItemOf(list)
-			return in
-		})
-	})
+// FaultsOutside gives the faults that are in no item of any of the sections.
+func (o *Object[T]) FaultsOutside(sections ...report.Section) []Fault {
+	return slices.DeleteFunc(slices.Clone(o.Faults), func(f Fault) bool { return f.Place().IsInItem(sections...) })
 }

@@ -215,7 +215,7 @@ func (l listOf[T]) visit(o *Objects, visit func(Entry)) {
 		if one.Kind != object.APIKind(one.Kind).Kind {
 			continue // of another API that has a kind of the name
 		}
-		e := Entry{Subject: one, Ref: one.Origin().Ref}
+		e := Entry{Subject: one, Ref: one.Ref()}
 		if l.sections != nil {
 			e.Sections = l.sections(one.Value)
 		}

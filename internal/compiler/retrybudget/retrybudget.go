@@ -108,7 +108,7 @@ func (b *Budgets) resolve(rep *report.Report) {
 	read := map[*trafficPolicy]*ir.RetryBudget{}
 	for _, key := range slices.Sorted(maps.Keys(b.targets)) {
 		first := b.targets[key][0].policy
-		effective := &EffectiveBudget{Policy: first.Origin().Ref, Fields: listFields(first)}
+		effective := &EffectiveBudget{Policy: first.Ref(), Fields: listFields(first)}
 		if first.Value.Spec.RetryConstraint != nil {
 			if read[first] == nil {
 				read[first] = readBudget(first, rep)
@@ -119,7 +119,7 @@ func (b *Budgets) resolve(rep *report.Report) {
 			if t.policy.Value.Spec.RetryConstraint != nil {
 				rep.WarnForAt(t.policy, report.ReasonConflicted, field.NewPath("spec", "targetRefs").Index(t.index).String(),
 					first.String()+", which goes first, has this target: the retry budget has no effect on it")
-				effective.Overridden = append(effective.Overridden, Overridden{Policy: t.policy.Origin().Ref, Fields: listFields(t.policy)})
+				effective.Overridden = append(effective.Overridden, Overridden{Policy: t.policy.Ref(), Fields: listFields(t.policy)})
 			}
 		}
 		b.byService[key] = effective
