@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -53,7 +52,8 @@ func releaseClasses(ctx context.Context, client dynamic.Interface, controller st
 	}
 	for i := range list.Items {
 		class := &gatewayv1.GatewayClass{}
-		if err := convert(&list.Items[i], class); err != nil || string(class.Spec.ControllerName) != controller {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, class); err != nil ||
+			string(class.Spec.ControllerName) != controller {
 			continue // another controller's
 		}
 		if err := kubernetes.ReleaseClass(ctx, client, class); err != nil {
@@ -63,12 +63,4 @@ func releaseClasses(ctx context.Context, client dynamic.Interface, controller st
 		log.Info("the GatewayClass can be deleted", "class", class.Name)
 	}
 	return failed
-}
-
-func convert(from *unstructured.Unstructured, to any) error {
-	text, err := from.MarshalJSON()
-	if err == nil {
-		err = json.Unmarshal(text, to)
-	}
-	return err
 }

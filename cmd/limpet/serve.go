@@ -417,11 +417,8 @@ func (sc *serveCommand) serveUntil(
 // inputStatus gives what of a controller's input is not in effect.
 func inputStatus(of *controller.Controller) func() serve.InputStatus {
 	return func() serve.InputStatus {
-		state := of.InputState()
-		if len(state.Refused) == 0 {
-			return serve.InputStatus{}
-		}
-		return serve.InputStatus{Refused: state.Refused, Since: &state.Since}
+		refused, since := of.InputState()
+		return serve.InputStatus{Refused: refused, Since: since}
 	}
 }
 

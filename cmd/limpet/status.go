@@ -142,11 +142,8 @@ func printInput(to io.Writer, input serve.InputStatus) error {
 	if len(input.Refused) == 0 {
 		return nil
 	}
-	since := ""
-	if input.Since != nil {
-		since = " since " + input.Since.Format(time.RFC3339)
-	}
-	_, err := fmt.Fprintf(to, "\nsome of the input is not in effect%s; what was good before keeps serving:\n", since)
+	_, err := fmt.Fprintf(to, "\nsome of the input is not in effect since %s; what was good before keeps serving:\n",
+		input.Since.Format(time.RFC3339))
 	for _, line := range input.Refused {
 		if err == nil {
 			_, err = fmt.Fprintf(to, "  %s\n", message.MakePrintable(line))

@@ -133,7 +133,9 @@ type remembered struct {
 	// unserved says that some of these were found after what is published was made, and news that there is something that statuses may
 	// depend on.
 	unserved, news bool
-	inputState     InputState
+	// refused is what of the input is not in effect, since that time.
+	refused      []string
+	refusedSince time.Time
 }
 
 // Start reads and compiles the input, and publishes what it comes to, before anything is kept up to date.

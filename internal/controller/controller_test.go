@@ -144,8 +144,8 @@ func TestPasses(t *testing.T) {
 			for len(texts) > 0 {
 				isBad := texts[0] == "fail" || texts[0] == brokenText || strings.HasPrefix(texts[0], "error: ")
 				f.reread(time.Now())
-				if state := f.InputState(); (len(state.Refused) > 0) != isBad || state.Since.IsZero() == isBad {
-					t.Errorf("the input is bad: %v; its state is %+v", isBad, state)
+				if refused, since := f.InputState(); (len(refused) > 0) != isBad || since.IsZero() == isBad {
+					t.Errorf("the input is bad: %v; its state is %q since %v", isBad, refused, since)
 				}
 			}
 			lines := strings.Split(strings.TrimSuffix(stderr.String(), "\n"), "\n")

@@ -5,19 +5,12 @@ import (
 	"time"
 )
 
-// InputState says whether what is served is what the input says.
-type InputState struct {
-	// Refused are the errors by which some of the input is not in effect, in the words in which they were printed; none where all of it is.
-	Refused []string
-	// Since is when the first of these pieces of the input was refused.
-	Since time.Time
-}
-
-// InputState is that of the input that was read last.
-func (c *Controller) InputState() InputState {
+// InputState says whether what is served is what the input that was read last says: by the errors by which some of it is not in effect, in
+// the words in which they were printed, and since when the first of these pieces was refused; nothing where all of it is.
+func (c *Controller) InputState() (refused []string, since time.Time) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	return c.remembered.inputState
+	return c.remembered.refused, c.remembered.refusedSince
 }
 
 // noteInput notes what of the input is not in effect.
@@ -33,12 +26,12 @@ func (c *Controller) noteInput() {
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	state := &c.remembered.inputState
+	r := &c.remembered
 	switch {
 	case len(refused) == 0:
-		state.Since = time.Time{}
-	case len(state.Refused) == 0:
-		state.Since = time.Now()
+		r.refusedSince = time.Time{}
+	case len(r.refused) == 0:
+		r.refusedSince = time.Now()
 	}
-	state.Refused = slices.Compact(refused)
+	r.refused = slices.Compact(refused)
 }

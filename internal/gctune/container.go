@@ -65,13 +65,14 @@ func atMost(a, b int64) int64 {
 	return a
 }
 
-// AvailableMemory is how many bytes of memory this process may have: its container's limit, or else the machine's; 0 where neither is
-// known.
+// AvailableMemory is how many bytes of memory this process may have: its container's limit, or the machine's where that is less; 0 where
+// neither is known.
 func AvailableMemory() int64 {
-	if limit := ContainerLimit(); limit != 0 {
-		return limit
-	}
-	return readTotal("/proc/meminfo")
+	return availableIn("/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup")
+}
+
+func availableIn(machine, groups, folder string) int64 {
+	return atMost(limitIn(groups, folder), readTotal(machine))
 }
 
 // readTotal gives the memory of a machine by its first line, in kilobytes.

@@ -40,6 +40,23 @@ func TestContainerLimit(t *testing.T) {
 	if got := readTotal(filepath.Join(folder, "meminfo")); got != 8039420<<10 {
 		t.Errorf("the machine has %d bytes", got)
 	}
+	for name, c := range map[string]struct {
+		machine, container string
+		want               int64
+	}{
+		"nothing says so":       {"", "", 0},
+		"a machine":             {"MemTotal:    2048 kB\nMemFree: 1 kB\n", "max\n", 2 << 20},
+		"a container":           {"MemTotal:    2048 kB\n", "1048576\n", 1 << 20},
+		"no good":               {"MemTotal: much kB\n", "much\n", 0},
+		"a container of a giga": {"MemTotal:    512 kB\n", "1073741824\n", 512 << 10},
+	} {
+		writeFile(t, filepath.Join(folder, "meminfo"), c.machine)
+		writeFile(t, filepath.Join(folder, "cgroup"), "0::/\n")
+		writeFile(t, filepath.Join(folder, "memory.max"), c.container)
+		if got := availableIn(filepath.Join(folder, "meminfo"), filepath.Join(folder, "cgroup"), folder); got != c.want {
+			t.Errorf("%s: there are %d bytes, want %d", name, got, c.want)
+		}
+	}
 	if limitOf(0) != math.MaxInt64 || limitOf(1000) != 900 {
 		t.Error("the heap's limit is not a tenth less than the container's")
 	}

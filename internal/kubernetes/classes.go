@@ -52,33 +52,19 @@ func (c *Classes) Wake() { wake(c.wake) }
 
 // Run keeps them until ctx ends.
 func (c *Classes) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		var again <-chan time.Time
-		if err := c.keep(ctx); err != nil && ctx.Err() == nil {
+	loop(ctx, c.wake, statusPause, classRetry, func() bool {
+		err := c.keep(ctx)
+		if err != nil && ctx.Err() == nil {
 			c.Log.Warn("a GatewayClass can't be kept from being deleted, or let go, and is tried again", "reason", err)
-			again = time.After(classRetry)
 		}
-		select {
-		case <-ctx.Done():
-		case <-c.wake:
-		case <-again:
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(statusPause):
-		}
-	}
+		return err == nil
+	})
 }
 
 // keep gives the classes the finalizer that need it, and takes it from the others.
 func (c *Classes) keep(ctx context.Context) (failed error) {
 	named := c.listNamed()
-	for _, o := range c.Source.listKind(classKind) {
-		class := &gatewayv1.GatewayClass{}
-		if json.Unmarshal(o.text, class) != nil || string(class.Spec.ControllerName) != c.Controller {
-			continue
-		}
-		class.ResourceVersion = o.ResourceVersion
+	for _, class := range c.Source.listClasses(c.Controller) {
 		gateways := named[class.Name]
 		wanted := len(gateways) > 0 && class.Annotations[v1alpha1.AnnotationUnprotected] != "true"
 		has := slices.Contains(class.Finalizers, gatewayv1.GatewayClassFinalizerGatewaysExist)
@@ -91,6 +77,19 @@ func (c *Classes) keep(ctx context.Context) (failed error) {
 		}
 	}
 	return failed
+}
+
+// listClasses gives the classes of a controller, by their names.
+func (s *Source) listClasses(controller string) map[string]*gatewayv1.GatewayClass {
+	classes := map[string]*gatewayv1.GatewayClass{}
+	for _, o := range s.listKind(classKind) {
+		c := &gatewayv1.GatewayClass{}
+		if json.Unmarshal(o.text, c) == nil && string(c.Spec.ControllerName) == controller {
+			c.ResourceVersion = o.ResourceVersion
+			classes[c.Name] = c
+		}
+	}
+	return classes
 }
 
 // listNamed gives the Gateways that name each class.

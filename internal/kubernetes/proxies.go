@@ -123,21 +123,7 @@ func dropFields(sent any) (any, error) {
 
 // Run applies what is missing until ctx ends.
 func (p *Proxies) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		var again <-chan time.Time
-		if !p.reconcile(ctx) {
-			again = time.After(proxyRetry)
-		}
-		select {
-		case <-ctx.Done():
-		case <-p.wake:
-		case <-again:
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(proxyPause):
-		}
-	}
+	loop(ctx, p.wake, proxyPause, proxyRetry, func() bool { return p.reconcile(ctx) })
 }
 
 // reconcile looks at all Gateways once; false if something is to be tried again.
@@ -394,7 +380,7 @@ var (
 	classKind       = schema.GroupKind{Group: gatewayKind.Group, Kind: "GatewayClass"}
 )
 
-// listNames lists the objects of a kind that are followed.
+// listKind lists the objects of a kind that are followed.
 func (s *Source) listKind(kind schema.GroupKind) (all []*object) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -38,13 +38,7 @@ func isManaged(annotations map[string]string) bool {
 
 // listGateways gives those of limpet's classes.
 func (p *Proxies) listGateways() (all []*managedGateway) {
-	classes := map[string]*gatewayv1.GatewayClass{}
-	for _, o := range p.Source.listKind(classKind) {
-		c := &gatewayv1.GatewayClass{}
-		if json.Unmarshal(o.text, c) == nil && string(c.Spec.ControllerName) == p.Controller {
-			classes[c.Name] = c
-		}
-	}
+	classes := p.Source.listClasses(p.Controller)
 	for _, o := range p.Source.listKind(gatewayKind) {
 		g := &gatewayv1.Gateway{}
 		if json.Unmarshal(o.text, g) != nil || classes[string(g.Spec.GatewayClassName)] == nil || g.DeletionTimestamp != nil {

@@ -26,8 +26,8 @@ type Status struct {
 
 // InputStatus says what of the input is not in effect, and since when; the last good configuration is served in its place.
 type InputStatus struct {
-	Refused []string   `json:"refused,omitempty"`
-	Since   *time.Time `json:"since,omitempty"`
+	Refused []string  `json:"refused,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
 }
 
 // GatewayStatus is what is served for a Gateway.

@@ -15,6 +15,11 @@ const moreThanServed = 2 << 20
 // moreThanNames is what a message may have besides names that are served: an Envoy says in 60 kB what it is.
 const moreThanNames = 1 << 20
 
+// mostMessage is the size of a message of a Gateway's Envoys, whose names come to so much: each name that is served twice, with room for
+// its version and more. Of a peer of which only the namespace is known, or not even that, it is that of the largest Gateway that it may be
+// for.
+func mostMessage(named int) int { return named + moreThanNames }
+
 // budget is what the Envoys of all Gateways may cost together, in bytes. A namespace may have three quarters of it, and where all is used
 // no more than its part of it.
 type budget struct {

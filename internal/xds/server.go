@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -264,25 +265,23 @@ func (s *Server) leave(gateway string, one *stream) {
 	}
 }
 
-// mostNamed is what an Envoy of a Gateway may say that it has and wants, as that is reckoned.
-func (s *Server) mostNamed(gateway string) int {
+// namedOf is what the names of a Gateway come to for an Envoy that has and wants them all.
+func (s *Server) namedOf(gateway string) int {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return 2*s.find(gateway).named + moreThanServed
+	return s.find(gateway).named
 }
 
-// mostMessage is the size of a message of a Gateway's Envoys: each name that is served twice, with room for its version and more. Of a peer
-// of which only the namespace is known, or not even that, it is that of the largest Gateway that it may be for.
-func (s *Server) mostMessage(isIt func(gateway string) bool) int {
+// largestNamed is that of the largest Gateway of a namespace, or of all where that is empty.
+func (s *Server) largestNamed(namespace string) (most int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	most := 0
 	for key, g := range s.gateways {
-		if isIt(key) {
+		if namespace == "" || strings.HasPrefix(key, namespace+"/") {
 			most = max(most, g.named)
 		}
 	}
-	return most + moreThanNames
+	return most
 }
 
 // ClientStatus is what is known of a connected Envoy.

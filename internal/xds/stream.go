@@ -85,7 +85,7 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	if err != nil {
 		return s.refuse(from, err)
 	}
-	most := s.mostMessage(func(gateway string) bool { return namespace == "" || strings.HasPrefix(gateway, namespace+"/") })
+	most := mostMessage(s.largestNamed(namespace))
 	caller.Expect(namespace, most)
 	requests := make(chan received)
 	go receive(to, requests)
@@ -225,7 +225,8 @@ func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest, requests <-ch
 				return err
 			}
 		case <-one.caller.Over():
-			return one.server.excess("message", "a message has more than %d bytes, or takes too long", one.mostMessage())
+			return one.server.excess("message", "a message has more than %d bytes, or takes too long",
+				mostMessage(one.server.namedOf(one.gateway())))
 		case <-one.inbox.wake:
 		case now := <-look.C:
 			if !end.IsZero() && now.After(end) && !one.client.isWaiting() {
@@ -248,11 +249,11 @@ func (o *Options) endOf(now time.Time) time.Time {
 // its namespace.
 func (one *stream) take(request *discoveryv3.DeltaDiscoveryRequest) error {
 	one.client.take(request, time.Now())
-	one.caller.Take(one.mostMessage())
-	told, gateway := one.client.told(), one.status.Load().Gateway
-	if most := one.server.mostNamed(gateway); told > most {
+	named, told := one.server.namedOf(one.gateway()), one.client.told()
+	one.caller.Take(mostMessage(named))
+	if most := 2*named + moreThanServed; told > most {
 		return one.server.excess("names", "what is asked for comes to more than %d bytes, twice what there is for Gateway %s and %d",
-			most, gateway, moreThanServed)
+			most, one.gateway(), moreThanServed)
 	}
 	if !one.reckon(streamCost + told) {
 		return one.server.excess("memory", "the Envoys of namespace %s come to more than there is room for", one.namespace)
@@ -260,10 +261,8 @@ func (one *stream) take(request *discoveryv3.DeltaDiscoveryRequest) error {
 	return nil
 }
 
-func (one *stream) mostMessage() int {
-	own := one.status.Load().Gateway
-	return one.server.mostMessage(func(gateway string) bool { return gateway == own })
-}
+// gateway is the key of the Gateway whose resources it gets.
+func (one *stream) gateway() string { return one.status.Load().Gateway }
 
 // reckon has the stream take so much of its namespace's budget, and not what it has taken before; false if there is not so much.
 func (one *stream) reckon(cost int) bool {
