@@ -14,7 +14,6 @@ import (
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
@@ -116,12 +115,7 @@ spec:
 // follow connects a proxy of the others.
 func (s *attacked) follow(t *testing.T) {
 	t.Helper()
-	connection, err := grpc.NewClient(s.Listen, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = connection.Close() })
-	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(context.Background())
+	stream, err := openStream(context.Background(), t, s.Listen, insecure.NewCredentials())
 	if err != nil {
 		t.Fatal(err)
 	}

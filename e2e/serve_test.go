@@ -290,16 +290,22 @@ spec:
 	}
 }
 
-// dialServe connects to limpet serve.
+// dialServe connects to limpet serve, for a minute.
 func dialServe(t *testing.T, address string, with credentials.TransportCredentials) (deltaStream, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return openStream(ctx, t, address, with)
+}
+
+// openStream connects to limpet serve until ctx or the test ends.
+func openStream(ctx context.Context, t *testing.T, address string, with credentials.TransportCredentials) (deltaStream, error) {
 	t.Helper()
 	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(with))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
 	return discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx)
 }
 

@@ -41,7 +41,7 @@ func DefaultCookie() Cookie {
 
 // complete fills in the defaults that depend on other fields.
 func (c *Config) complete() {
-	if c.Keys.FromEnv == "" && c.Keys.Ring == nil && c.Keys.Sealed == "" && c.Keys.Gateway == "" {
+	if c.Keys == (Keys{}) {
 		c.Keys.FromEnv = DefaultKeysEnv
 	}
 	for i := range c.Policies {

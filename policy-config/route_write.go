@@ -40,15 +40,15 @@ func WriteRoute(route string, policies []Policy, pinHeader string) (name, text s
 		data = append(data, one...)
 		want = append(want, p)
 	}
-	data = append(data, ']')
-	back, errs := ParseRoute(string(data), route, pinHeader)
+	text = string(append(data, ']'))
+	back, errs := ParseRoute(text, route, pinHeader)
 	if len(errs) > 0 {
 		return "", "", errs
 	}
 	if !reflect.DeepEqual(back, want) {
 		return "", "", errNotTheSame
 	}
-	return identify(route, string(data)), string(data), nil
+	return identify(route, text), text, nil
 }
 
 // identify puts the identity of a text behind a route's name.

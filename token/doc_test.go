@@ -116,7 +116,8 @@ func exampleTime(seconds int64) string {
 
 func sealExample(t *testing.T) string {
 	root, plain := forEnvoy(countUp(0, 32)), `{"keys":[]}`
-	key, nonce := root.sealing(&sealedRing, root.Target, []byte(plain))
+	key, nonces := root.sealing(&sealedRing)
+	nonce := nonces.nonce(root.Target, []byte(plain))
 	var l listing
 	l.hex("root", root.Secret)
 	l.add("target", root.Target)

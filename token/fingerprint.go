@@ -27,10 +27,13 @@ func (f Fingerprint) bytes() []byte {
 // Fingerprint is equal for keys that make the same tokens.
 func (k *Key) Fingerprint() Fingerprint {
 	secret := newMACKey(k.Secret)
-	return readFingerprint(secret.mac([]byte(labelFingerprint + k.ID)))
+	return secret.fingerprint(k.ID)
 }
 
-func readFingerprint(sum [hashLen]byte) Fingerprint { return fingerprintFrom(sum[:]) }
+func (k *macKey) fingerprint(id string) Fingerprint {
+	sum := k.mac([]byte(labelFingerprint + id))
+	return fingerprintFrom(sum[:])
+}
 
 // fingerprintFrom reads one at the beginning of eight bytes or more.
 func fingerprintFrom(raw []byte) Fingerprint {
@@ -40,10 +43,12 @@ func fingerprintFrom(raw []byte) Fingerprint {
 // Fingerprint is equal for rings of the same keys in the same order, whenever these sign and verify.
 func (r *Ring) Fingerprint() Fingerprint { return r.fingerprint }
 
-func fingerprintOf(keys []Key) Fingerprint {
+// fingerprintOf makes the ring's of its keys.
+func (r *Ring) fingerprintOf(keys []Key) Fingerprint {
 	all := []byte(labelFingerprint)
 	for i := range keys {
-		all = append(all, keys[i].Fingerprint().bytes()...)
+		all = append(all, r.secrets[i].fingerprint(keys[i].ID).bytes()...)
 	}
-	return readFingerprint(hashFrom(firstChain, 0, all))
+	sum := hashFrom(firstChain, 0, all)
+	return fingerprintFrom(sum[:])
 }

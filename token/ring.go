@@ -40,7 +40,7 @@ func NewRing(keys []Key) (*Ring, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	r.fingerprint = fingerprintOf(keys)
+	r.fingerprint = r.fingerprintOf(keys)
 	return r, nil
 }
 

@@ -26,16 +26,24 @@ type work struct {
 // the ring it hashes six blocks, more for a long name, and keeps 96 bytes.
 func (r *Ring) Scope(name string) *Scope {
 	s := &Scope{dates: r.dates, tag: makeTag(labelScope, name), keys: make([]scopeKey, len(r.secrets))}
+	from := derivationOf(name)
 	for i := range r.secrets {
-		mac, host := r.secrets[i].derive(name)
+		mac, host := r.secrets[i].derive(&from)
 		s.keys[i] = scopeKey{newMACKey(mac[:]), host}
 	}
 	return s
 }
 
+// derivation is what the two keys of a scope are derived from, whichever the key of the ring: a filter has thousands of scopes.
+type derivation struct{ mac, host []byte }
+
+func derivationOf(scope string) derivation {
+	return derivation{[]byte(labelMAC + scope), []byte(labelHost + scope)}
+}
+
 // derive gives the two keys of a scope, K_mac and K_host.
-func (k *macKey) derive(scope string) (mac, host [hashLen]byte) {
-	return k.mac([]byte(labelMAC + scope)), k.mac([]byte(labelHost + scope))
+func (k *macKey) derive(from *derivation) (mac, host [hashLen]byte) {
+	return k.mac(from.mac), k.mac(from.host)
 }
 
 // Prepare makes the working memory now, for a caller that must know when memory is taken.

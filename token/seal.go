@@ -46,11 +46,12 @@ func (r *Root) seal(kind *sealed, whom string, plain []byte) (string, error) {
 	if len(r.Secret) < MinSecret {
 		return "", errRoot
 	}
-	key, nonce := r.sealing(kind, whom, plain)
+	key, nonces := r.sealing(kind)
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
 		return "", err
 	}
+	nonce := nonces.nonce(whom, plain)
 	return sealVersion + base64.RawURLEncoding.EncodeToString(aead.Seal(nonce, nonce, plain, []byte(kind.sealedFor+whom))), nil
 }
 
@@ -79,7 +80,7 @@ func (r *Root) unseal(raw []byte, kind *sealed, whom string) ([]byte, error) {
 	if len(r.Secret) < MinSecret {
 		return nil, errRoot
 	}
-	key, _ := r.sealing(kind, whom, nil)
+	key, nonces := r.sealing(kind)
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
 		return nil, err
@@ -89,17 +90,21 @@ func (r *Root) unseal(raw []byte, kind *sealed, whom string) ([]byte, error) {
 	if err != nil {
 		return nil, kind.err
 	}
-	if _, want := r.sealing(kind, whom, plain); subtle.ConstantTimeCompare(nonce, want) != 1 {
+	if subtle.ConstantTimeCompare(nonce, nonces.nonce(whom, plain)) != 1 {
 		return nil, kind.err
 	}
 	return plain, nil
 }
 
-// sealing derives the key, and the nonce for plain and whom it is for.
-func (r *Root) sealing(kind *sealed, whom string, plain []byte) (key, nonce []byte) {
+// sealing derives the key, and the one by which nonces are made.
+func (r *Root) sealing(kind *sealed) (key []byte, nonces macKey) {
 	rootKey := newMACKey(r.Secret)
 	sealKey, nonceSecret := rootKey.mac([]byte(kind.key)), rootKey.mac([]byte(kind.nonce))
-	nonceKey := newMACKey(nonceSecret[:])
-	full := nonceKey.mac(append([]byte(whom+"\x00"), plain...))
-	return sealKey[:], full[:chacha20poly1305.NonceSizeX]
+	return sealKey[:], newMACKey(nonceSecret[:])
+}
+
+// nonce is that of plain for whom it is for.
+func (k *macKey) nonce(whom string, plain []byte) []byte {
+	full := k.mac(append([]byte(whom+"\x00"), plain...))
+	return full[:chacha20poly1305.NonceSizeX]
 }

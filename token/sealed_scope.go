@@ -50,8 +50,9 @@ const (
 // SealScope seals the keys of a scope under the root secret of a Gateway. Equal rings, roots and scopes give equal texts.
 func (r *Ring) SealScope(root *Root, scope string) (string, error) {
 	plain := append(make([]byte, 0, fingerprintSize+len(r.dates)*sealedKeyBytes), r.Fingerprint().bytes()...)
+	from := derivationOf(scope)
 	for i, k := range r.dates {
-		mac, host := r.secrets[i].derive(scope)
+		mac, host := r.secrets[i].derive(&from)
 		plain = binary.BigEndian.AppendUint32(plain, uint32(k.tag))
 		plain = binary.BigEndian.AppendUint64(plain, uint64(k.notBefore))
 		plain = binary.BigEndian.AppendUint64(plain, uint64(k.notAfter))

@@ -235,7 +235,7 @@ func spareBits(sealed string) string {
 
 // sealWith seals correctly but for the nonce.
 func sealWith(t *testing.T, root Root, nonce []byte, plain string) string {
-	key, _ := root.sealing(&sealedRing, root.Target, nil)
+	key, _ := root.sealing(&sealedRing)
 	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
 		t.Fatal(err)

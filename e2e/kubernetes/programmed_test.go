@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
@@ -24,15 +23,7 @@ func TestProgrammed(t *testing.T) {
 	is := func(want string) func() bool {
 		return func() bool { return condition(c.get(t, gateway), "Programmed") == want }
 	}
-	words := func() (text string) {
-		conditions, _, _ := unstructured.NestedSlice(c.get(t, gateway).Object, "status", "conditions")
-		for _, one := range conditions {
-			if fields := one.(map[string]any); fields["type"] == "Programmed" {
-				text, _ = fields["message"].(string)
-			}
-		}
-		return text
-	}
+	words := func() string { return message(c.get(t, gateway), "Programmed") }
 	eventually(t, "without an Envoy it is not programmed", is("False Pending"))
 	if text := words(); !strings.Contains(text, "no Envoy has connected") {
 		t.Errorf("the reason is %q", text)
@@ -64,29 +55,10 @@ func TestProgrammed(t *testing.T) {
 		leader = second
 	}
 	leader.Kill(t)
-	edited := c.get(t, gateway)
-	listeners, _, _ := unstructured.NestedSlice(edited.Object, "spec", "listeners")
-	listeners[0].(map[string]any)["name"] = "renamed"
-	c.moveListeners(t, edited, listeners)
+	c.set(t, strings.Replace(shopAt(port), "listeners: [{name: http,", "listeners: [{name: renamed,", 1))
 	eventually(t, "the leader is killed, and the other one writes the status", is("True Programmed"))
 	if again.Stranger().Get(t, "/cart").Status != 200 {
 		t.Error("it is programmed, and does not serve")
-	}
-	c.remove(t, gateway) // other tests want one without these listeners
-}
-
-// moveListeners gives a Gateway other listeners.
-func (c *cluster) moveListeners(t *testing.T, gateway *unstructured.Unstructured, listeners []any) {
-	t.Helper()
-	resource, err := c.resourceOf(gateway)
-	if err == nil {
-		err = unstructured.SetNestedSlice(gateway.Object, listeners, "spec", "listeners")
-	}
-	if err == nil {
-		_, err = resource.Update(t.Context(), gateway, metav1.UpdateOptions{})
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -94,7 +66,8 @@ func (c *cluster) moveListeners(t *testing.T, gateway *unstructured.Unstructured
 // them, and people hear of what it waits for.
 func TestClassDeleted(t *testing.T) {
 	c, port := openShop(t, "10.244.12.1")
-	c.set(t, strings.NewReplacer("GATEWAY", "edge", "PORT", fmt.Sprint(port)).Replace(doomed))
+	c.set(t, doomedClass)
+	c.set(t, doomedGateway("edge", port))
 	serving := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := serving.Bootstrap(t).Start(t)
 	serving.AwaitSettled(t)
@@ -104,7 +77,7 @@ func TestClassDeleted(t *testing.T) {
 	eventually(t, "it serves", func() bool { return envoy.Stranger().Get(t, "/cart").Status == 200 })
 	c.remove(t, class)
 	time.Sleep(1100 * time.Millisecond) // times of objects are in seconds
-	c.set(t, strings.NewReplacer("GATEWAY", "late", "PORT", fmt.Sprint(harness.FreePort(t))).Replace(doomed[strings.Index(doomed, "---")+4:]))
+	c.set(t, doomedGateway("late", harness.FreePort(t)))
 	late := object("gateway.networking.k8s.io/v1", "Gateway", "default", "late")
 	serving.AwaitLine(t, `Gateway default/late: spec.gatewayClassName: .*its GatewayClass is being deleted.*`)
 	eventually(t, "people hear of it", func() bool {
@@ -125,13 +98,16 @@ func TestClassDeleted(t *testing.T) {
 	}
 }
 
-// doomed is a class with a Gateway.
-const doomed = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: doomed}, spec: {controllerName: limpet.dev/gateway-controller}}
----
+const doomedClass = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: doomed}, spec: {controllerName: limpet.dev/gateway-controller}}`
+
+// doomedGateway is a Gateway of that class.
+func doomedGateway(name string, port int) string {
+	return fmt.Sprintf(`
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
-metadata: {name: GATEWAY, namespace: default}
+metadata: {name: %s, namespace: default}
 spec:
   gatewayClassName: doomed
-  listeners: [{name: http, protocol: HTTP, port: PORT}]
-`
+  listeners: [{name: http, protocol: HTTP, port: %d}]
+`, name, port)
+}

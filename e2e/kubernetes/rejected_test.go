@@ -39,13 +39,8 @@ func TestRejected(t *testing.T) {
 	c.set(t, bad)
 	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
 	said := func() string {
-		conditions, _, _ := unstructured.NestedSlice(c.get(t, gateway).Object, "status", "conditions")
-		for _, one := range conditions {
-			if fields := one.(map[string]any); fields["type"] == "Programmed" {
-				return fmt.Sprint(fields["status"], " ", fields["message"])
-			}
-		}
-		return ""
+		now := c.get(t, gateway)
+		return condition(now, "Programmed") + ": " + message(now, "Programmed")
 	}
 	eventually(t, "the Gateway is not programmed, in Envoy's words", func() bool {
 		return strings.HasPrefix(said(), "False ") && strings.Contains(said(), "ddress already in use")

@@ -110,6 +110,17 @@ func condition(o *unstructured.Unstructured, kind string, path ...string) string
 	return "no condition"
 }
 
+// message gives the words of a condition of an object.
+func message(o *unstructured.Unstructured, kind string) (text string) {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, one := range conditions {
+		if fields := one.(map[string]any); fields["type"] == kind {
+			text, _ = fields["message"].(string)
+		}
+	}
+	return text
+}
+
 // shopAt are the objects of the shop, whose Gateway listens on a port.
 func shopAt(port int) string { return strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)) }
 

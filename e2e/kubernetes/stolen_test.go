@@ -2,13 +2,11 @@ package kubernetes
 
 import (
 	"encoding/base64"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -17,42 +15,8 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// evil is a namespace with a Gateway and a route of its own, to the pods of the shop.
-const evil = `
-apiVersion: v1
-kind: Namespace
-metadata: {name: evil}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: gw, namespace: evil}
-spec:
-  gatewayClassName: limpet
-  listeners: [{name: http, protocol: HTTP, port: PORT}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: cart, namespace: evil}
-spec: {ports: [{name: http, port: 80, targetPort: 8080}]}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: cart, namespace: evil, labels: {kubernetes.io/service-name: cart}}
-addressType: IPv4
-ports: [{name: http, port: 8080}]
-endpoints: [{addresses: [10.244.0.1]}, {addresses: [10.244.0.2]}, {addresses: [10.244.0.3]}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: cart, namespace: evil}
-spec:
-  parentRefs: [{name: gw}]
-  rules:
-  - name: cart
-    sessionPersistence: {sessionName: EVIL}
-    matches: [{path: {value: /cart}}]
-    backendRefs: [{name: cart, port: 80}]
-`
+// evil makes a shop that of a namespace with a Gateway and a route of its own, to the same pods.
+var evil = strings.NewReplacer("default", "evil", "edge", "gw", "CART", "EVIL")
 
 // The scopes of the two rules.
 const (
@@ -89,7 +53,7 @@ func TestStolenSecret(t *testing.T) {
 	pods := []string{"10.244.0.1", "10.244.0.2", "10.244.0.3"}
 	c, port := openShop(t, pods...)
 	evilPort := harness.FreePort(t)
-	c.set(t, strings.ReplaceAll(evil, "PORT", fmt.Sprint(evilPort)))
+	c.set(t, evil.Replace(shopAt(evilPort)+"---"+slice(pods...)))
 	defer c.remove(t, object("gateway.networking.k8s.io/v1", "Gateway", "evil", "gw"))
 	const audience = "limpet.dev"
 	authority := harness.NewAuthority(t)
@@ -135,7 +99,7 @@ func TestStolenSecret(t *testing.T) {
 
 	pinned := func(e *harness.Envoy, cookie string, scope *token.Scope) (count int) {
 		for _, pod := range pods {
-			answer := e.Stranger().Get(t, "/cart", "Cookie: "+cookie+"="+mintFor(t, scope, pod+":8080"))
+			answer := e.Stranger().Get(t, "/cart", "Cookie: "+cookie+"="+harness.Mint(t, scope, pod+":8080", harness.Dates{}))
 			if answer.Backend == pod && len(answer.Header["Set-Cookie"]) == 0 {
 				count++
 			}
@@ -162,19 +126,4 @@ func TestStolenSecret(t *testing.T) {
 	if n := pinned(again, "CART", ring.Scope(t, shopScope)); n != len(pods) {
 		t.Errorf("%d tokens of who has the ring are good", n)
 	}
-}
-
-// mintFor makes a token that leads to a host.
-func mintFor(t *testing.T, scope *token.Scope, address string) string {
-	t.Helper()
-	host, err := token.ParseHost(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := time.Now().Unix()
-	text, err := scope.Append(nil, token.Session{Host: host, IssuedAt: now, LastSeen: now, Parts: token.Parts{ID: 1}}, token.Minting{Now: now, Nonce: [12]byte{1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/filter/internal/nativetest"
 	"github.com/limpet-proxy/limpet/filter/internal/session"
 	"github.com/limpet-proxy/limpet/filter/wasmtest"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
 
@@ -79,14 +80,14 @@ func sentOn(t *testing.T, f wasmtest.Filter, lines [][2]string) [][2]string {
 	return out
 }
 
-// refuses tells whether a filter takes no request on a route with those policies.
+// refuses tells whether a filter refuses requests on a route with those policies.
 func refuses(t *testing.T, f wasmtest.Filter, route, policies string) bool {
 	t.Helper()
 	s := carried(f, route, "c", policies)
 	defer s.Close()
 	_, local, err := s.RequestHeaders([][2]string{{":method", "GET"}}, true)
 	check(t, err)
-	return local != nil
+	return local != nil && local.Status == 503 && local.Details == policyconfig.RefusedDetails
 }
 
 func tokenVectors(f *testing.F) (all vectors) {

@@ -112,11 +112,16 @@ func TestSessionDigest(t *testing.T) {
 // scopeOf is a scope under the first ring.
 func scopeOf(t *testing.T, id, secret, name string) *token.Scope {
 	t.Helper()
+	return ringOf(t, id, secret).Scope(name)
+}
+
+func ringOf(t *testing.T, id, secret string) *token.Ring {
+	t.Helper()
 	raw, err := base64.RawURLEncoding.DecodeString(secret)
 	check(t, err)
 	ring, err := token.NewRing([]token.Key{{ID: id, Secret: raw}})
 	check(t, err)
-	return ring.Scope(name)
+	return ring
 }
 
 func ticket(t *testing.T, s *token.Scope, now, ends time.Time) string {

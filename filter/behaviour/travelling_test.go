@@ -2,7 +2,6 @@ package behaviour
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -155,13 +154,7 @@ func TestBrokenPolicyFailsItsRouteAlone(t *testing.T) {
 		for i, text := range []string{"", "{", `[{"sessionName":"s","routes":["r"]}]`, `[{"sessionName":"x-limpet-pin","type":"Header"}]`} {
 			broken := name[:len(name)-1] + string(rune('0'+i))
 			for range 2 {
-				s := carried(p.Filter, broken, "c", text)
-				_, local, err := s.RequestHeaders([][2]string{{":method", "GET"}, {":path", "/"}}, true)
-				w.check(err)
-				if local == nil || local.Status != 503 || local.Details != policyconfig.RefusedDetails {
-					t.Errorf("%q: %+v", text, local)
-				}
-				s.Close()
+				want(t, "refused: "+text, refuses(t, p.Filter, broken, text), true)
 			}
 		}
 		want(t, "the host of a sound route", w.get().host, w.hosts[0])
@@ -189,22 +182,15 @@ func TestSealedKeysOfOthers(t *testing.T) {
 		}
 		name, text, err := policyconfig.WriteRoute("r", p.policies, p.pinHeader)
 		check(t, err)
-		ring, err := token.NewRing([]token.Key{{ID: "a", Secret: []byte(strings.Repeat("a", 32))}})
-		check(t, err)
 		elsewhere := limpetsRoot.ForGateway("evil/edge/5f0c2d9e-4a51-4c1b-9d0e-2f6b1a7c3e48")
-		others, err := ring.SealScope(&elsewhere, "p")
+		others, err := ringOf(t, "a", secretA).SealScope(&elsewhere, "p")
 		check(t, err)
 		good := p.seal("p")
 		for what, keys := range map[string][]string{
 			"another rule's": {p.seal("q")}, "another Gateway's": {others}, "none": nil, "two": {good, good}, "cut short": {good[:len(good)-1]},
 		} {
 			keyed, with := policyconfig.KeyRoute(name, text, keys)
-			s := carried(p.Filter, keyed, "c", with)
-			_, local, err := s.RequestHeaders([][2]string{{":method", "GET"}, {":path", "/"}}, true)
-			if err != nil || local == nil || local.Status != 503 || local.Details != policyconfig.RefusedDetails {
-				t.Errorf("%s: %+v, %v", what, local, err)
-			}
-			s.Close()
+			want(t, "refused: "+what, refuses(t, p.Filter, keyed, with), true)
 		}
 		want(t, "the host of a sound route", w.get().host, w.hosts[0])
 	})

@@ -35,15 +35,12 @@ func (c *checker) checkManager(m value) {
 	if ch.limpet < 0 || ch.native {
 		c.strays = append(c.strays, ch)
 	}
-	if ch.limpet < 0 {
-		return
-	}
-	if ch.native {
+	switch {
+	case ch.native:
 		c.checkTable(m, &ch, parts{})
-		return
+	case ch.limpet >= 0:
+		c.checkTable(m, &ch, c.findParts(&ch))
 	}
-	p := c.findParts(&ch)
-	c.checkTable(m, &ch, p)
 }
 
 // readChain reads the filters, and limpet's configuration.
@@ -152,7 +149,7 @@ func (c *checker) findParts(ch *chain) parts {
 }
 
 func (ch *chain) pinHeader() string {
-	return cmp.Or(ch.plugin.config.PinHeader, policyconfig.DefaultConfig().PinHeader)
+	return cmp.Or(ch.plugin.config.PinHeader, policyconfig.DefaultPinHeader)
 }
 
 // checkStrays: a filter that reads limpet's pins has limpet.wasm in front of it, or clients pin themselves.

@@ -113,9 +113,10 @@ func (v value) texts() []string {
 
 // typeName is the last word of a message's type, such as Wasm.
 func (v value) typeName() string {
-	t := v.get("@type").text()
-	return t[strings.LastIndexByte(t, '.')+1:]
+	return lastWord(v.get("@type").text())
 }
+
+func lastWord(typeName string) string { return typeName[strings.LastIndexByte(typeName, '.')+1:] }
 
 // message is what a typed_config holds, with the last word of its type: a TypedStruct names that apart.
 func (v value) message() (content value, kind string) {
@@ -123,8 +124,7 @@ func (v value) message() (content value, kind string) {
 	if kind != "TypedStruct" {
 		return v, kind
 	}
-	url := v.get("type_url").text()
-	return v.get("value"), url[strings.LastIndexByte(url, '.')+1:]
+	return v.get("value"), lastWord(v.get("type_url").text())
 }
 
 // walk visits a mapping and all in it, from without to within.

@@ -67,8 +67,7 @@ func (a Attack) Run(ctx context.Context, on Target, connections int) {
 }
 
 // dial connects, and ends the connection with ctx.
-func (t Target) dial(ctx context.Context, address string, with *tls.Config) (net.Conn, error) {
-	var conn net.Conn
+func dial(ctx context.Context, address string, with *tls.Config) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err

@@ -55,21 +55,20 @@ func names(number int) (all []string) {
 
 // endlessNames asks for names of four bytes.
 func endlessNames(ctx context.Context, on Target) error {
-	return call(ctx, on, func(s calling) error {
-		err := s.Send(on.greeting())
-		for err == nil {
-			err = s.Send(&request{TypeUrl: endpoints, ResourceNamesSubscribe: names(10_000)})
-		}
-		return err
-	})
+	return goOn(ctx, on, func(names []string) *request { return &request{TypeUrl: endpoints, ResourceNamesSubscribe: names} })
 }
 
 // takenBack takes names back that it never asked for.
 func takenBack(ctx context.Context, on Target) error {
+	return goOn(ctx, on, func(names []string) *request { return &request{TypeUrl: endpoints, ResourceNamesUnsubscribe: names} })
+}
+
+// goOn sends messages with names that are others each time, until the other side ends it.
+func goOn(ctx context.Context, on Target, next func(names []string) *request) error {
 	return call(ctx, on, func(s calling) error {
 		err := s.Send(on.greeting())
 		for err == nil {
-			err = s.Send(&request{TypeUrl: endpoints, ResourceNamesUnsubscribe: names(10_000)})
+			err = s.Send(next(names(10_000)))
 		}
 		return err
 	})
@@ -77,9 +76,16 @@ func takenBack(ctx context.Context, on Target) error {
 
 // otherGateways says to be of a Gateway that is not there, of a long name.
 func otherGateways(ctx context.Context, on Target) error {
+	return greet(ctx, on, func(first *request) {
+		first.Node.Cluster = fmt.Sprintf("a/%d-%s", rand.Uint64(), strings.Repeat("x", 200<<10)) //nolint:gosec // a name is no secret
+	})
+}
+
+// greet sends a first message that is not as it should be, and waits for an answer.
+func greet(ctx context.Context, on Target, change func(first *request)) error {
 	return call(ctx, on, func(s calling) error {
 		first := on.greeting()
-		first.Node.Cluster = fmt.Sprintf("a/%d-%s", rand.Uint64(), strings.Repeat("x", 200<<10)) //nolint:gosec // a name is no secret
+		change(first)
 		if err := s.Send(first); err != nil {
 			return err
 		}
@@ -112,20 +118,12 @@ var manyExtensions = sync.OnceValue(func() []*corev3.Extension {
 
 // manyParts says to be a node of many empty parts, each of which takes a hundred times the bytes in memory.
 func manyParts(ctx context.Context, on Target) error {
-	return call(ctx, on, func(s calling) error {
-		first := on.greeting()
-		first.Node.Extensions = manyExtensions()
-		if err := s.Send(first); err != nil {
-			return err
-		}
-		_, err := s.Recv()
-		return err
-	})
+	return greet(ctx, on, func(first *request) { first.Node.Extensions = manyExtensions() })
 }
 
 // webConnections has connections to the probes that end no request, or come back for another one.
 func webConnections(ctx context.Context, on Target) error {
-	conn, err := on.dial(ctx, on.Web, nil)
+	conn, err := dial(ctx, on.Web, nil)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type frames struct {
 }
 
 func open(ctx context.Context, on Target) (*frames, error) {
-	conn, err := on.dial(ctx, on.Address, on.TLS)
+	conn, err := dial(ctx, on.Address, on.TLS)
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +35,16 @@ func open(ctx context.Context, on Target) (*frames, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// framed sends frames until they are all sent, or no more can be, and waits until the other side has ended the connection.
+func framed(ctx context.Context, on Target, send func(*frames) error) error {
+	f, err := open(ctx, on)
+	if err != nil {
+		return err
+	}
+	_ = send(f) // until says what comes of it
+	return until(f.conn)
 }
 
 // block is a header block of a call, with more headers.
@@ -59,20 +69,14 @@ const maxFrame = 16 << 10
 
 // endlessHeaders sends headers of a byte each, which the other side has as two texts and more, and never ends them.
 func endlessHeaders(ctx context.Context, on Target) error {
-	f, err := open(ctx, on)
-	if err != nil {
-		return err
-	}
-	indexed := bytes.Repeat([]byte{0x8f}, maxFrame-1)
-	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block()}); err != nil {
-		return until(f.conn)
-	}
-	for range 22 { // 360 kB
-		if err := f.WriteContinuation(1, false, indexed); err != nil {
-			break
+	return framed(ctx, on, func(f *frames) error {
+		indexed := bytes.Repeat([]byte{0x8f}, maxFrame-1)
+		err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block()})
+		for i := 0; i < 22 && err == nil; i++ { // 360 kB
+			err = f.WriteContinuation(1, false, indexed)
 		}
-	}
-	return until(f.conn)
+		return err
+	})
 }
 
 var largeBlock = sync.OnceValue(func() []byte {
@@ -81,61 +85,45 @@ var largeBlock = sync.OnceValue(func() []byte {
 
 // largeHeaders makes a call with 15 MB of headers, and says nothing in it.
 func largeHeaders(ctx context.Context, on Target) error {
-	f, err := open(ctx, on)
-	if err != nil {
-		return err
-	}
-	all := largeBlock()
-	first := all[:maxFrame-1]
-	all = all[len(first):]
-	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: first}); err != nil {
-		return until(f.conn)
-	}
-	for len(all) > 0 {
-		part := all[:min(len(all), maxFrame-1)]
-		all = all[len(part):]
-		if err := f.WriteContinuation(1, len(all) == 0, part); err != nil {
-			break
+	return framed(ctx, on, func(f *frames) error {
+		all := largeBlock()
+		first := all[:maxFrame-1]
+		all = all[len(first):]
+		err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: first})
+		for len(all) > 0 && err == nil {
+			part := all[:min(len(all), maxFrame-1)]
+			all = all[len(part):]
+			err = f.WriteContinuation(1, len(all) == 0, part)
 		}
-	}
-	return until(f.conn)
+		return err
+	})
 }
 
 // silence connects, and says nothing.
 func silence(ctx context.Context, on Target) error {
-	f, err := open(ctx, on)
-	if err != nil {
-		return err
-	}
-	return until(f.conn)
+	return framed(ctx, on, func(*frames) error { return nil })
 }
 
 // withoutMessage makes calls with as many headers as there may be, and says nothing in them.
 func withoutMessage(ctx context.Context, on Target) error {
-	f, err := open(ctx, on)
-	if err != nil {
-		return err
-	}
-	var more []hpack.HeaderField
-	for i := range 300 {
-		more = append(more, hpack.HeaderField{Name: "x-" + string(rune('a'+i%26)) + string(rune('a'+i/26)), Value: ""})
-	}
-	for stream := uint32(1); stream < 16; stream += 2 {
-		p := http2.HeadersFrameParam{StreamID: stream, BlockFragment: block(more...), EndHeaders: true}
-		if err := f.WriteHeaders(p); err != nil {
-			break
+	return framed(ctx, on, func(f *frames) (err error) {
+		var more []hpack.HeaderField
+		for i := range 300 {
+			more = append(more, hpack.HeaderField{Name: "x-" + string(rune('a'+i%26)) + string(rune('a'+i/26)), Value: ""})
 		}
-	}
-	return until(f.conn)
+		for stream := uint32(1); stream < 16 && err == nil; stream += 2 {
+			err = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block(more...), EndHeaders: true})
+		}
+		return err
+	})
 }
 
 // endlessMessage begins a message of 31 MiB, sends as much of it as the other side takes, and not the end.
 func endlessMessage(ctx context.Context, on Target) error {
-	f, err := open(ctx, on)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.conn.Close() }()
+	return framed(ctx, on, sendWithoutEnd)
+}
+
+func sendWithoutEnd(f *frames) error {
 	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(), EndHeaders: true}); err != nil {
 		return err
 	}
@@ -148,7 +136,7 @@ func endlessMessage(ctx context.Context, on Target) error {
 		for len(next) > 0 && window > 0 {
 			part := next[:min(len(next), window)]
 			if err := f.WriteData(1, false, part); err != nil {
-				return until(f.conn)
+				return err
 			}
 			window -= len(part)
 			if next = next[len(part):]; len(next) == 0 {

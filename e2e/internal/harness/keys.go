@@ -100,11 +100,17 @@ func (r Ring) Config() *policyconfig.KeyRing {
 // Fingerprint is what the ring's proxies show of it.
 func (r Ring) Fingerprint(t testing.TB) uint64 {
 	t.Helper()
+	return uint64(r.ring(t).Fingerprint())
+}
+
+// ring is what Envoy makes of the text.
+func (r Ring) ring(t testing.TB) *token.Ring {
+	t.Helper()
 	ring, err := token.NewRing(r.keys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return uint64(ring.Fingerprint())
+	return ring
 }
 
 // KeyFingerprint is that of the first key.
@@ -125,11 +131,7 @@ const CartScope = "HTTPRoute/default/app/matches/948581af88c3785d"
 // Scope opens the ring for one policy's scope.
 func (r Ring) Scope(t testing.TB, scope string) *token.Scope {
 	t.Helper()
-	ring, err := token.NewRing(r.keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ring.Scope(scope)
+	return r.ring(t).Scope(scope)
 }
 
 // TokenLen is the length of a token of a session on an IPv4 host that has an id and nothing else.
@@ -137,6 +139,12 @@ const TokenLen = 107
 
 // Mint makes a token for a backend's address.
 func (r Ring) Mint(t testing.TB, scope, address string, dates Dates) string {
+	t.Helper()
+	return Mint(t, r.Scope(t, scope), address, dates)
+}
+
+// Mint makes a token with the keys of a scope, wherever these are from.
+func Mint(t testing.TB, scope *token.Scope, address string, dates Dates) string {
 	t.Helper()
 	host, err := token.ParseHost(address)
 	if err != nil {
@@ -151,7 +159,7 @@ func (r Ring) Mint(t testing.TB, scope, address string, dates Dates) string {
 		Parts:    token.Parts{ID: 1 + binary.BigEndian.Uint64(randomBytes(8))>>1}, // as Envoy's own have one
 	}
 	minting := token.Minting{Now: now.Unix(), Nonce: [12]byte(randomBytes(12))}
-	text, err := r.Scope(t, scope).Append(nil, session, minting)
+	text, err := scope.Append(nil, session, minting)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,12 +33,30 @@ func (e *Envoy) CPU(t testing.TB) time.Duration {
 // ResidentKB is Envoy's resident memory in kB.
 func (e *Envoy) ResidentKB(t testing.TB) int {
 	t.Helper()
-	_, rest, _ := strings.Cut(e.proc(t, "status"), "\nVmRSS:")
-	var kb int
-	if _, err := fmt.Sscan(rest, &kb); err != nil {
-		t.Fatalf("/proc/PID/status has no VmRSS: %v", err)
+	return residentKB(t, e.command.Process.Pid)
+}
+
+func residentKB(t testing.TB, pid int) int {
+	t.Helper()
+	kb, err := readKB(pid, "VmRSS")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return kb
+}
+
+// readKB reads one of the sizes of a process (proc(5): /proc/PID/status); of one that has ended there are none.
+func readKB(pid int, name string) (kb int, err error) {
+	path := fmt.Sprintf("/proc/%d/status", pid)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(text), "\n"+name+":")
+	if _, err := fmt.Sscan(rest, &kb); err != nil {
+		return 0, fmt.Errorf("%s has no %s: %w", path, name, err)
+	}
+	return kb, nil
 }
 
 // proc reads a file about the Envoy process.

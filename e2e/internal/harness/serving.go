@@ -3,6 +3,7 @@ package harness
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -246,20 +247,12 @@ func (s *Serving) Metric(t testing.TB, name string) (sum float64) {
 // PeakMB is the most memory that limpet has had since it began, or since the last time that this was asked.
 func (s *Serving) PeakMB(t testing.TB) int {
 	t.Helper()
-	process := "/proc/" + strconv.Itoa(s.command.Process.Pid)
-	text, err := os.ReadFile(process + "/status")
+	pid := s.command.Process.Pid
+	kb, err := readKB(pid, "VmHWM")
 	if err != nil {
 		t.Fatalf("limpet has ended: %v\n%s", err, s.Output())
 	}
-	_, rest, found := strings.Cut(string(text), "\nVmHWM:")
-	if !found {
-		t.Fatalf("limpet has ended:\n%s", s.Output())
-	}
-	kb, err := strconv.Atoi(strings.Fields(rest)[0])
-	if err == nil {
-		err = os.WriteFile(process+"/clear_refs", []byte("5"), 0)
-	}
-	if err != nil {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
 		t.Fatal(err)
 	}
 	return kb >> 10

@@ -216,16 +216,7 @@ func (w *Watching) Envoy(t testing.TB) *Envoy {
 // ResidentKB is the resident memory in kB of the Envoy that limpet runs.
 func (w *Watching) ResidentKB(t testing.TB) int {
 	t.Helper()
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(w.envoy(t)) + "/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "\nVmRSS:")
-	kb, err := strconv.Atoi(strings.Fields(rest)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kb
+	return residentKB(t, w.envoy(t))
 }
 
 // envoy is the process that limpet has started.

@@ -180,10 +180,10 @@ func (e *Engine) readCarried(r *routePolicies, name, text string, to Destination
 	return errs
 }
 
-// openScopes gives the scopes of a route's policies: those of the ring, or, without one, those whose sealed keys came with the route,
+// openScopes gives the scopes of policies: those of the ring, or, without one, those whose sealed keys came with the policies' route,
 // each once and in the policies' order.
 func (e *Engine) openScopes(list []policyconfig.Policy, keys string, to Destination) (map[string]knownScope, error) {
-	scopes := make(map[string]knownScope, 1)
+	scopes := make(map[string]knownScope, len(list))
 	for i := range list {
 		name := list[i].Scope
 		if _, known := scopes[name]; known {

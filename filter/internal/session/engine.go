@@ -115,17 +115,16 @@ func New(cfg *policyconfig.Config, keys Keys, proxy Proxy) (*Engine, error) {
 	}
 	e.cache.appendPin = proxy.AppendPin
 	longest := 0
-	scopes := make(map[string]knownScope, len(cfg.Policies))
+	scopes, err := e.openScopes(cfg.Policies, "", nil)
+	if err != nil {
+		return nil, err
+	}
 	for i := range cfg.Policies {
 		// A copy of its own: TinyGo's collector walks back to the start of an object from every pointer into it,
 		// which with 10,000 policies in one slice makes a collection take seconds.
 		own := cfg.Policies[i]
 		pc := &own
-		scope, known := scopes[pc.Scope]
-		if !known {
-			scope = knownScope{keys.ring.Scope(pc.Scope), e.nextScope()}
-			scopes[pc.Scope] = scope
-		}
+		scope := scopes[pc.Scope]
 		p := e.newPolicy(pc, scope.Scope)
 		p.engine, p.Index, p.scopeID = e, i, scope.id
 		longest = max(longest, p.longestLine())
