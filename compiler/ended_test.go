@@ -67,8 +67,9 @@ func endedHosts(route, hosts string) string {
 // requirements: S23
 func TestMovedCookieWithoutEnd(t *testing.T) {
 	fixed := endedPolicy("cookie: {path: /, domain: shop.test}")
+	same := endedPolicy("cookie: {path: /, domain: SHOP.test}") // domains have no case
 	before := endedHosts(endedRoute(endedRule("pay", "/pay")), "a.shop.test") + fixed
-	after := endedHosts(endedRoute(endedRule("pay", "/paid")), "b.shop.test") + fixed
+	after := endedHosts(endedRoute(endedRule("pay", "/paid")), "b.shop.test") + same
 	if got := findEnded(t, before, after); len(got) > 0 {
 		t.Errorf("told: %s", got)
 	}
@@ -163,6 +164,22 @@ func checkEnded(t *testing.T, before, after string, want []string) {
 	for i, text := range want {
 		if !strings.Contains(got[i], text) {
 			t.Errorf("got %s\nwant %s", got[i], text)
+		}
+	}
+}
+
+// TestSinceOfAServicesCookie moves a cookie from where its Service's policy has it, without a Path, to that of the route's matches.
+//
+// requirements: S23
+func TestSinceOfAServicesCookie(t *testing.T) {
+	route := strings.Replace(endedRoute(endedRule("pay", "/pay")), ", sessionPersistence: {sessionName: s}", "", 1)
+	ofRoute := endedPolicy("sessionName: s")
+	ofService := strings.Replace(ofRoute, "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}", "{kind: Service, name: shop}", 1)
+	for want, c := range map[string][2]string{
+		`its cookie had the path "" and has "/pay"`: {ofService, ofRoute}, `its cookie had the path "/pay" and has ""`: {ofRoute, ofService},
+	} {
+		if got := findEnded(t, route+c[0], route+c[1]); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("got %q, want %s", got, want)
 		}
 	}
 }

@@ -114,18 +114,17 @@ func checkRedirects(t *testing.T, envoy *harness.Envoy) {
 
 // checkMirrors wants copies of requests at the mirror, which have neither the token nor the pin.
 func checkMirrors(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
-	client := wantSession(t, envoy, "mirror", "/mirror")
-	header := envoy.Client()
-	token := visit(t, header, "/x-mirrored").Header.Get("X-Mirrored")
+	var client *harness.Client
+	awaitCopies(t, mirror, 13, func() { client = wantSession(t, envoy, "mirror", "/mirror") })
+	header, token := envoy.Client(), ""
+	awaitCopies(t, mirror, 1, func() { token = visit(t, header, "/x-mirrored").Header.Get("X-Mirrored") })
 	if token == "" {
 		t.Fatal("no session in the header")
 	}
-	before := mirror.Requests()
-	stay(t, client, "/mirror", 10, "X-Copied: yes")
-	stay(t, header, "/x-mirrored", 10, "X-Mirrored: "+token)
-	eventually(t, "there are copies", func() bool { return mirror.Requests() >= before+20 })
-	if got := mirror.Requests() - before; got != 20 || !mirror.Got("X-Copied") {
-		t.Errorf("the mirror got %d of 20 requests, as they are: %t", got, mirror.Got("X-Copied"))
+	awaitCopies(t, mirror, 10, func() { stay(t, client, "/mirror", 10, "X-Copied: yes") })
+	awaitCopies(t, mirror, 10, func() { stay(t, header, "/x-mirrored", 10, "X-Mirrored: "+token) })
+	if !mirror.Got("X-Copied") {
+		t.Error("the mirror got requests, and not as they are")
 	}
 	for _, name := range []string{"Cookie", "X-Mirrored", policyconfig.DefaultPinHeader} {
 		if mirror.Got(name) {
@@ -134,20 +133,31 @@ func checkMirrors(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
 	}
 }
 
+// awaitCopies waits until as many requests as were sent are at the mirror, which they reach some time after their answers came.
+func awaitCopies(t *testing.T, mirror *harness.Backend, want int, send func()) {
+	t.Helper()
+	before := mirror.Requests()
+	send()
+	eventually(t, "all copies are there", func() bool { return mirror.Requests() >= before+want })
+	if got := mirror.Requests() - before; got != want {
+		t.Errorf("the mirror got %d copies of %d requests", got, want)
+	}
+}
+
 // checkMirroredCookies wants the client's other cookies at the mirror, while the backend has all of them.
 func checkMirroredCookies(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
-	text := wantToken(t, visit(t, envoy.Stranger(), "/mirror"), "mirror").Value
+	var text string
+	awaitCopies(t, mirror, 1, func() { text = wantToken(t, visit(t, envoy.Stranger(), "/mirror"), "mirror").Value })
 	all := "theme=dark; mirror=" + text + "; lang=en"
 	for sent, want := range map[string]string{
 		all: "theme=dark; lang=en", "theme=dark": "theme=dark", "mirror=" + text: "",
 		"theme=dark; of-another-rule=" + text: "theme=dark",
 	} {
-		before := mirror.Requests()
-		seen := visit(t, envoy.Stranger(), "/mirror", "Cookie: "+sent).Seen.Headers["Cookie"]
+		var seen []string
+		awaitCopies(t, mirror, 1, func() { seen = visit(t, envoy.Stranger(), "/mirror", "Cookie: "+sent).Seen.Headers["Cookie"] })
 		if !slices.Equal(seen, []string{sent}) {
 			t.Errorf("of %q the backend sees %q", sent, seen)
 		}
-		eventually(t, "there is a copy", func() bool { return mirror.Requests() > before })
 		if got := mirror.Last("Cookie"); got != want {
 			t.Errorf("of %q the mirror sees %q, want %q", sent, got, want)
 		}
@@ -156,9 +166,8 @@ func checkMirroredCookies(t *testing.T, envoy *harness.Envoy, mirror *harness.Ba
 
 // checkWrittenCookies wants at the mirror, as at the backend, the cookies that a filter of the rule puts in the place of the client's.
 func checkWrittenCookies(t *testing.T, envoy *harness.Envoy, mirror *harness.Backend) {
-	before := mirror.Requests()
-	seen := visit(t, envoy.Stranger(), "/said", "Cookie: theme=dark").Seen.Headers["Cookie"]
-	eventually(t, "there is a copy", func() bool { return mirror.Requests() > before })
+	var seen []string
+	awaitCopies(t, mirror, 1, func() { seen = visit(t, envoy.Stranger(), "/said", "Cookie: theme=dark").Seen.Headers["Cookie"] })
 	if got := mirror.Last("Cookie"); got != "said=100%" || !slices.Equal(seen, []string{got}) {
 		t.Errorf("the mirror sees %q, the backend %q", got, seen)
 	}

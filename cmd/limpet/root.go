@@ -37,7 +37,7 @@ func newRoot() *cobra.Command {
 			if showVersion {
 				return printVersion(c.OutOrStdout())
 			}
-			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, image, keygen, plugin, revoke or " +
+			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, image, keygen, plugin, revoke, ticket or " +
 				"version; 'limpet --help' explains them")
 		},
 	}

@@ -81,8 +81,8 @@ func explainScope(scope string) string {
 	parts := strings.Split(scope, "/")
 	isKind := slices.Contains(scopeKinds, parts[0])
 	like := slices.IndexFunc(scopeKinds, func(k string) bool { return strings.EqualFold(k, parts[0]) })
-	const form = "a rule's scope is KIND/NAMESPACE/ROUTE/rule/NAME, or KIND/NAMESPACE/ROUTE/matches/DIGEST for a rule without a name; " +
-		"'limpet describe' shows it"
+	const form = "a rule's scope is KIND/NAMESPACE/ROUTE/rule/NAME, or KIND/NAMESPACE/ROUTE/matches/DIGEST for a rule without a name, or " +
+		"KIND/NAMESPACE/ROUTE with scope: Route; 'limpet describe' shows it"
 	switch {
 	case strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "must be visible characters of ASCII"
@@ -92,16 +92,26 @@ func explainScope(scope string) string {
 		return fmt.Sprintf("did you mean %s/%s? %s", scopeKinds[like], strings.Join(parts[1:], "/"), form)
 	case !isKind && len(parts) == 4 && parts[2] == "rule":
 		return fmt.Sprintf("is a policy's name; did you mean HTTPRoute/%s? %s", scope, form)
-	case !isKind || !endsInRule(parts):
+	case !isKind || !namesRules(parts):
 		return form
 	default:
 		return ""
 	}
 }
 
-// endsInRule tells whether the rest of a scope names a rule of a route.
-func endsInRule(parts []string) bool {
-	return len(parts) >= 5 && (parts[3] == "rule" || parts[3] == "matches") && !slices.Contains(parts, "")
+// namesRules tells whether a scope that begins with a route's kind is that of a rule, or of rules that share their sessions.
+func namesRules(parts []string) bool {
+	of := ""
+	if len(parts) > 3 {
+		of = parts[3]
+	}
+	switch of {
+	case "rule", "matches":
+		return len(parts) >= 5 && !slices.Contains(parts, "")
+	case "backend": // of all rules, in this one (S22)
+		return len(parts) == 8 && !slices.Contains(parts, "")
+	}
+	return len(parts) == 3 && !slices.Contains(parts, "")
 }
 
 // findScope wants one of the input's sessions to have a scope.

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
@@ -122,7 +123,7 @@ func describeDifference(was, is *policyconfig.Policy) string {
 		return fmt.Sprintf("its epoch was %d and is %d", was.Revocation.Epoch, is.Revocation.Epoch)
 	case is.Revocation.NotBefore > was.Revocation.NotBefore:
 		return "those that began before " + time.Unix(int64(is.Revocation.NotBefore), 0).UTC().Format(time.RFC3339) + " are revoked"
-	case was.Cookie != nil && is.Cookie != nil && was.Cookie.Domain != is.Cookie.Domain:
+	case was.Cookie != nil && is.Cookie != nil && !strings.EqualFold(was.Cookie.Domain, is.Cookie.Domain):
 		return fmt.Sprintf("its cookie had the domain %q and has %q", was.Cookie.Domain, is.Cookie.Domain)
 	}
 	return ""
