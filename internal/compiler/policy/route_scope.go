@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -53,7 +55,7 @@ func claimInRoute(in shareInput) *claimedRule { return claimNames(in.resolvedRul
 
 // wantsRoute reports whether a policy wants the rule to share sessions of its own with its route's.
 func (r *claimedRule) wantsRoute() bool {
-	return len(r.backends) > 0 && !r.isRefused() && slices.ContainsFunc(r.claims, (*claim).wantsRoute)
+	return len(r.listReferences()) > 0 && !r.isRefused() && slices.ContainsFunc(r.claims, (*claim).wantsRoute)
 }
 
 // wantsRoute is that of one session. Those of an XBackend's own block are all of its rules' already.
@@ -142,11 +144,13 @@ func (g *routeGroup) findCommonPath(rules []int) (common string) {
 
 // explainApart says why two rules can't have the same sessions; empty if they can.
 func (r *claimedRule) explainApart(o *claimedRule) string {
-	if r.perBackend != o.perBackend {
+	if r.perBackend != o.perBackend && len(r.backends) > 0 && len(o.backends) > 0 {
 		return fmt.Sprintf("of it and rule %d one has a session for each backend, and the other one session for all", o.rule)
 	}
-	common := slices.ContainsFunc(r.backends, func(b backend.Identity) bool { return slices.Contains(o.backends, b) })
-	lacks, lacking := r.lacksBackend(o), o.lacksBackend(r)
+	own, others := r.listReferences(), o.listReferences()
+	common := slices.ContainsFunc(own, func(b reference) bool { return slices.Contains(others, b) })
+	one := !r.perBackend && !o.perBackend // session for all backends
+	lacks, lacking := one && lacksOneOf(own, others), one && lacksOneOf(others, own)
 	switch {
 	case !common:
 		return fmt.Sprintf("it has no backend in common with rule %d", o.rule)
@@ -161,6 +165,36 @@ func (r *claimedRule) explainApart(o *claimedRule) string {
 		return fmt.Sprintf("its %s is not that of rule %d", field, o.rule)
 	}
 	return ""
+}
+
+// reference is a backend as a rule refers to it.
+type reference struct {
+	object.Ref
+	port gatewayv1.PortNumber
+}
+
+// listReferences lists the backends of the rule, those that can't be resolved among them: what others do to a backend ends no session of
+// other rules (S35).
+func (l *ruleLocation) listReferences() (all []reference) {
+	for _, b := range l.route.Value.Spec.Rules[l.rule].BackendRefs {
+		r := reference{Ref: object.Ref{Kind: object.KindService, Namespace: l.route.Namespace, Name: string(b.Name)}}
+		if b.Kind != nil {
+			r.Kind = string(*b.Kind)
+		}
+		if b.Namespace != nil {
+			r.Namespace = string(*b.Namespace)
+		}
+		if b.Port != nil {
+			r.port = *b.Port
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// lacksOneOf reports whether sessions may be in one of the other backends that is none of a rule's own.
+func lacksOneOf(own, others []reference) bool {
+	return slices.ContainsFunc(others, func(b reference) bool { return !slices.Contains(own, b) })
 }
 
 // findDifference gives the field in which sessions differ that two rules would share; empty if they are alike.
@@ -178,11 +212,6 @@ func (r *claimedRule) findDifference(o *claimedRule) string {
 	return ""
 }
 
-// lacksBackend reports whether sessions of another rule may be in a backend that this one lacks.
-func (r *claimedRule) lacksBackend(o *claimedRule) bool {
-	return !r.perBackend && slices.ContainsFunc(o.backends, func(b backend.Identity) bool { return !slices.Contains(r.backends, b) })
-}
-
 // isStrict reports whether requests of a session fail whose host is not there.
 func (c *claim) isStrict() bool {
 	f := c.effective.Field("onHostLost")
@@ -191,7 +220,7 @@ func (c *claim) isStrict() bool {
 
 // isBeside reports whether two sessions are those of different backends.
 func (c *claim) isBeside(o *claim) bool {
-	return c.backend >= 0 && c.backends[c.backend] != o.backends[o.backend]
+	return c.backend >= 0 && o.backend >= 0 && c.backends[c.backend] != o.backends[o.backend]
 }
 
 // findDifference gives the field in which two sessions differ; empty if they are alike.

@@ -64,6 +64,27 @@ func TestRouteScope(t *testing.T) {
 				"ROUTE limpet-87d8e45f130d /",
 			},
 		},
+		"a backend that is not there, and may come": {
+			rules: []string{plainRule("/a", "a", "gone"), named(plainRule("/b", "a", "b"), "own"), plainRule("/c", "a")},
+			want: []string{
+				"ROUTE limpet-87d8e45f130d /",
+				"ROUTE/rule/own limpet-97e3b22fe369 /b: it and rule 0 have each a backend that the other lacks: sessions would go to and fro between these",
+				"ROUTE limpet-87d8e45f130d /",
+			},
+		},
+		"no backend that is there": {
+			rules: []string{plainRule("/a", "gone"), named(plainRule("/b", "b"), "own"), plainRule("/c", "gone", "a")},
+			want: []string{
+				"ROUTE limpet-87d8e45f130d /", "ROUTE/rule/own limpet-97e3b22fe369 /b: it has no backend in common with rule 0",
+				"ROUTE limpet-87d8e45f130d /",
+			},
+		},
+		"in 1.7 a rule without a backend that is there": {
+			options: perBackend, rules: []string{plainRule("/a", "gone"), plainRule("/b", "gone", "a"), plainRule("/c", "gone", "b")},
+			want: []string{
+				"ROUTE limpet-87d8e45f130d /", "ROUTE/BACKEND/a/80 limpet-49e5c184e249 /", "ROUTE/BACKEND/b/80 limpet-21475e7f4305 /",
+			},
+		},
 		"onHostLost: Fail, and a backend more in the other rule": {
 			policy: onRouteP + ", onHostLost: Fail", rules: []string{plainRule("/a", "a"), named(plainRule("/b", "a", "b"), "own")},
 			want: []string{
