@@ -1,8 +1,6 @@
 package plugincheck
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -54,6 +52,9 @@ func (c *checker) checkIstio() {
 // checkWasmPlugin: here the configuration is a struct, and the fence and the pin are an EnvoyFilter's.
 func (c *checker) checkWasmPlugin(object, config value) {
 	spec := object.get("spec")
+	if kind := spec.get("type"); kind.text() == "NETWORK" {
+		c.add(kind, "Unsupported value: \"NETWORK\": limpet.wasm is a filter for HTTP, and does nothing as another; supported values: \"HTTP\"")
+	}
 	text, err := toJSON(config.node)
 	if err != nil {
 		c.Plugins++
@@ -139,20 +140,24 @@ func isForOthers(f, plugin value) bool {
 func (c *checker) checkPieces(spec value, header string, patches []value) {
 	named := plugin{sound: true, config: policyconfig.Config{PinHeader: header}}
 	ch := chain{limpet: 0, filters: []filter{{at: spec}}, whole: true, plugin: named}
-	removed, fenced := map[string]bool{}, map[string]bool{}
+	removed := map[string]bool{}
+	var fences []value
 	for _, patch := range patches {
 		content := patch.get("patch").get("value")
 		for _, field := range []string{"request_headers_to_remove", "response_headers_to_remove"} {
-			removed[field] = removed[field] || containsFold(content.get(field).texts(), header)
+			if containsFold(content.get(field).texts(), header) {
+				removed[field] = true
+				c.checkMerged(patch)
+			}
 		}
 		config, kind := content.get("typed_config").message()
 		f := filter{at: content, kind: kind, config: config}
 		if requests, _ := removes(config.get("mutations"), header); requests {
-			fenced[contextOf(patch)] = true
+			fences = append(fences, patch)
 		}
-		switch first := patch.get("patch").get("operation").text() == "INSERT_FIRST"; {
+		switch {
 		case f.kind == "":
-		case first:
+		case isInsertedFirst(patch):
 			ch.filters = append([]filter{f}, ch.filters...)
 			ch.limpet++
 		default:
@@ -160,30 +165,15 @@ func (c *checker) checkPieces(spec value, header string, patches []value) {
 		}
 	}
 	c.findParts(&ch)
-	c.checkContexts(patches, header, fenced)
+	for _, patch := range patches {
+		if strings.EqualFold(sessionHeader(patch.get("patch").get("value").get("typed_config")), header) {
+			c.checkWhere(patch, fences)
+			c.checkMode(spec, contextOf(patch))
+		}
+	}
 	for _, field := range []string{"request_headers_to_remove", "response_headers_to_remove"} {
 		if !removed[field] {
 			c.add(spec, "no EnvoyFilter has %s: [%s] for the route configuration: the pin must not leave the proxy", field, header)
 		}
-	}
-}
-
-// anyContext is the one of patches that do not say for which proxies they are.
-const anyContext = "ANY"
-
-func contextOf(patch value) string {
-	return cmp.Or(patch.get("match").get("context").text(), anyContext)
-}
-
-// checkContexts: where pins are read, the fence must be.
-func (c *checker) checkContexts(patches []value, header string, fenced map[string]bool) {
-	for _, patch := range patches {
-		content := patch.get("patch").get("value")
-		context := contextOf(patch)
-		if !strings.EqualFold(sessionHeader(content.get("typed_config")), header) || len(fenced) == 0 || fenced[anyContext] || fenced[context] {
-			continue
-		}
-		c.add(patch.get("match").get("context"), "Invalid value: %q: the fence is for other proxies (%s): clients choose their host here, "+
-			"and no session sticks there", context, strings.Join(slices.Sorted(maps.Keys(fenced)), ", "))
 	}
 }

@@ -276,15 +276,6 @@ func containsFold(names []string, header string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, header) })
 }
 
-// addOnce is add for what many routes have in common.
-func (t *table) addOnce(at value, format string, args ...any) {
-	before := len(t.Problems)
-	t.add(at, format, args...)
-	if last := t.Problems[before]; slices.Contains(t.Problems[:before], last) {
-		t.Problems = t.Problems[:before]
-	}
-}
-
 // checkOn: a route with a policy needs limpet and what pins.
 func (t *table) checkOn(p place) {
 	needed := []int{t.chain.limpet}
@@ -296,6 +287,7 @@ func (t *table) checkOn(p place) {
 			t.add(p.where(), "%q is disabled here, and the route has a policy: enable it with typed_per_filter_config", t.chain.filters[i].name)
 		}
 	}
+	t.checkOthers(p)
 	if t.chain.native || t.parts.pin < 0 {
 		return
 	}
@@ -306,6 +298,17 @@ func (t *table) checkOn(p place) {
 				t.checkState(t.chain, own.get("session_state"))
 			}
 			return
+		}
+	}
+}
+
+// checkOthers: of two filters that pin the last one decides, and where limpet's has nothing to say the other does.
+func (t *table) checkOthers(p place) {
+	for i, f := range t.chain.filters {
+		isPin := i == t.parts.pin && !t.chain.native || strings.EqualFold(sessionHeader(f.config), t.chain.pinHeader())
+		if f.kind == "StatefulSession" && !isPin && t.enabled(p, i) {
+			t.add(p.where(), "%q is on here, and the route has a policy: it pins by what the client sends and no key signs, so that clients "+
+				"choose their host; disable it here", f.name)
 		}
 	}
 }
@@ -328,6 +331,7 @@ func (t *table) checkClusters(p place, policies []policyconfig.Policy) {
 	}
 	for _, name := range names {
 		t.checkAddresses(t.clusters[name], name)
+		t.checkStatuses(t.clusters[name], name)
 	}
 }
 

@@ -112,10 +112,9 @@ func (v value) texts() []string {
 }
 
 // typeName is the last word of a message's type, such as Wasm.
-func (v value) typeName() string {
-	t := v.get("@type").text()
-	return t[strings.LastIndexByte(t, '.')+1:]
-}
+func (v value) typeName() string { return lastWord(v.get("@type").text()) }
+
+func lastWord(typeURL string) string { return typeURL[strings.LastIndexByte(typeURL, '.')+1:] }
 
 // message is what a typed_config holds, with the last word of its type: a TypedStruct names that apart.
 func (v value) message() (content value, kind string) {
@@ -123,8 +122,7 @@ func (v value) message() (content value, kind string) {
 	if kind != "TypedStruct" {
 		return v, kind
 	}
-	url := v.get("type_url").text()
-	return v.get("value"), url[strings.LastIndexByte(url, '.')+1:]
+	return v.get("value"), lastWord(v.get("type_url").text())
 }
 
 // walk visits a mapping and all in it, from without to within.
