@@ -42,6 +42,14 @@ func (p place) destinations() (all []place) {
 	return all
 }
 
+// inherited is a setting of a route's action, or else that of its virtual host.
+func (p place) inherited(field string) value {
+	if own := p.route.get("route").get(field); !own.missing() {
+		return own
+	}
+	return p.host.get(field)
+}
+
 // where is what a message about it points at.
 func (p place) where() value {
 	if p.cluster.missing() {
@@ -182,10 +190,20 @@ func (t *table) enabled(p place, i int) bool {
 	for _, level := range p.levels() {
 		v := level.get("typed_per_filter_config").get(f.name)
 		if !v.missing() {
-			return !v.get("disabled").isTrue()
+			return !v.get("disabled").isTrue() && !f.settings(level).get("disabled").isTrue()
 		}
 	}
 	return !f.disabled
+}
+
+// settings are those that a level has for a filter, without the FilterConfig that may be around them.
+func (f *filter) settings(level value) value {
+	v := level.get("typed_per_filter_config").get(f.name)
+	if v.typeName() == "FilterConfig" {
+		v = v.get("config")
+	}
+	v, _ = v.message()
+	return v
 }
 
 // checkRoute checks a route, and gives its policies.
@@ -291,9 +309,9 @@ func (t *table) checkOn(p place) {
 	if t.chain.native || t.parts.pin < 0 {
 		return
 	}
-	name := t.chain.filters[t.parts.pin].name
+	pin := &t.chain.filters[t.parts.pin]
 	for _, level := range p.levels() {
-		if own := level.get("typed_per_filter_config").get(name).get("stateful_session"); !own.missing() {
+		if own := pin.settings(level).get("stateful_session"); !own.missing() {
 			if !strings.EqualFold(sessionHeader(own), t.chain.pinHeader()) {
 				t.checkState(t.chain, own.get("session_state"))
 			}
