@@ -105,6 +105,7 @@ func (c *checker) checkTable(m value, ch *chain, parts parts) {
 			routes = append(routes, policed{p, t.checkRoute(p)})
 		}
 		t.checkCookies(routes)
+		t.checkReturns(routes)
 	}
 	c.checked = append(c.checked, t)
 }
