@@ -21,7 +21,8 @@ func (t *table) checkFail(p place, policy *policyconfig.Policy) {
 		}
 	}
 	if hedged := p.inherited("hedge_policy").get("hedge_on_per_try_timeout"); hedged.isTrue() {
-		t.add(hedged, "Invalid value: true: Envoy asks another host when the session's own is slow, and policy %q has onHostLost Fail", policy.Name)
+		t.add(hedged, "Invalid value: true: Envoy asks another host when the session's own is slow, and policy %q has onHostLost Fail",
+			policy.Name)
 	}
 	lax := func(d place) bool { return holds(policy, d.clusterName()) && !t.strict(d) }
 	if t.chain.native || t.parts.pin < 0 || !slices.ContainsFunc(p.destinations(), lax) {

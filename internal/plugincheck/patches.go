@@ -70,6 +70,7 @@ func (c *checker) checkMode(spec value, context string) {
 	}
 	if len(matches) > 0 && !slices.ContainsFunc(matches, func(m value) bool { return !isOthers(m) }) {
 		mode := matches[0].get("mode")
-		c.addOnce(mode, "Invalid value: %q: stateful_session is for the context %s, whose traffic is called %s here", mode.text(), context, modes[context])
+		c.addOnce(mode, "Invalid value: %q: stateful_session is for the context %s, whose traffic is called %s here", mode.text(), context,
+			modes[context])
 	}
 }

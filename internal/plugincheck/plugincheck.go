@@ -65,8 +65,9 @@ type checker struct {
 
 // Check checks files. getenv is the environment, from which key rings are read where they are there.
 func Check(files []File, getenv func(string) string) (Result, error) {
-	c := &checker{getenv: getenv, extensions: map[string]value{}, tables: map[string]value{}, clusters: map[string]value{},
-		asked: map[string]bool{}}
+	c := &checker{
+		getenv: getenv, extensions: map[string]value{}, asked: map[string]bool{}, tables: map[string]value{}, clusters: map[string]value{},
+	}
 	var plain []value
 	for _, f := range files {
 		documents, err := read(f)
