@@ -13,7 +13,7 @@ func (c *checker) discover(f value) value {
 	extension, is := c.extensions[name]
 	if !is {
 		c.unseen("the filter %q, which Envoy discovers", name)
-		return value{}
+		return discovery.get("default_config") // which Envoy has until then
 	}
 	config := extension.get("typed_config")
 	_, kind := config.message()

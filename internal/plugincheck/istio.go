@@ -10,6 +10,7 @@ import (
 // istioObjects are the resources for Istio that have to do with limpet.
 type istioObjects struct {
 	plugins []value
+	checked []value // those of the plugins that are limpet's
 	filters []value // EnvoyFilters
 }
 
@@ -37,6 +38,7 @@ func (c *checker) checkIstio() {
 		config := spec.get("pluginConfig")
 		configured := !config.get("policies").missing() || !config.get("version").missing()
 		if configured || isLimpets(spec.get("url").text(), spec.get("pluginName").text(), config) {
+			c.checkOnly(object)
 			c.checkWasmPlugin(object, config)
 		}
 	}
@@ -115,9 +117,30 @@ func (c *checker) checkPatches(object value, header string) {
 		c.Problems = c.Problems[:before]
 		for _, f := range others {
 			c.add(f.get("metadata"), "this EnvoyFilter has what the WasmPlugin %q needs around it, and is for other pods: namespace and "+
-				"workloadSelector must be those of the plugin", object.get("metadata").get("name").text())
+				"workloadSelector or targetRefs must be those of the plugin", object.get("metadata").get("name").text())
 		}
 	}
+}
+
+// checkOnly: of two plugins for the same pods, the one behind takes the other's pins away, where it has no policy for the route.
+func (c *checker) checkOnly(object value) {
+	for _, other := range c.istio.checked {
+		if whose(other) == whose(object) {
+			c.add(object.get("metadata"), "Duplicate value: the WasmPlugin %q is limpet's and for the same pods: the one behind takes the other's pins away; "+
+				"put the policies of both into one", other.get("metadata").get("name").text())
+		}
+	}
+	c.istio.checked = append(c.istio.checked, object)
+}
+
+// whose is for which pods a plugin is, as far as two that say it in the same words are for the same.
+func whose(plugin value) string {
+	var all []string
+	for _, field := range []string{"selector", "targetRef", "targetRefs"} {
+		text, _ := toJSON(plugin.get("spec").get(field).node) // Istio reads it
+		all = append(all, text)
+	}
+	return plugin.get("metadata").get("namespace").text() + strings.Join(all, "")
 }
 
 // rootNamespace is where Istio looks for objects that are for all namespaces, unless its mesh configuration says otherwise.
@@ -132,8 +155,23 @@ func isForOthers(f, plugin value) bool {
 			return true
 		}
 	}
+	if referToOthers(f.get("spec").get("targetRefs").items(), plugin.get("spec").get("targetRefs").items()) {
+		return true
+	}
 	one, other := f.get("metadata").get("namespace").text(), plugin.get("metadata").get("namespace").text()
 	return one != other && one != rootNamespace && other != rootNamespace
+}
+
+// referToOthers tells whether all references of a list are to other objects than those of another: of two kinds nobody knows it.
+func referToOthers(a, b []value) bool {
+	for _, one := range a {
+		for _, other := range b {
+			if one.get("kind").text() != other.get("kind").text() || one.get("name").text() == other.get("name").text() {
+				return false
+			}
+		}
+	}
+	return len(a) > 0 && len(b) > 0
 }
 
 // checkPieces finds the fence and the pin among patches, and says what is wrong with them.
