@@ -49,13 +49,8 @@ func (c *checker) readChain(list value) chain {
 	for i, f := range list.items() {
 		config := f.get("typed_config")
 		if discovered := f.get("config_discovery"); !discovered.missing() {
-			name := f.get("name").text()
-			extension, is := c.extensions[name]
-			if !is {
-				ch.whole = false
-				c.unseen("the filter %q, which Envoy discovers", name)
-			}
-			config = extension.get("typed_config")
+			config = c.discover(f)
+			ch.whole = ch.whole && !config.missing()
 		}
 		config, kind := config.message()
 		ch.filters = append(ch.filters, filter{f, f.get("name").text(), kind, config, f.get("disabled").isTrue()})

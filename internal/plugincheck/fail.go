@@ -14,16 +14,15 @@ var moving = []string{
 
 // checkFail: a session that is to fail with its host must have no way to another.
 func (t *table) checkFail(p place, policy *policyconfig.Policy) {
-	for _, retries := range []value{p.route.get("route").get("retry_policy"), p.host.get("retry_policy")} {
-		if retries.missing() {
-			continue
+	retries := p.inherited("retry_policy").get("retry_on")
+	for word := range strings.SplitSeq(retries.text(), ",") {
+		if word = strings.TrimSpace(word); slices.Contains(moving, word) {
+			t.add(retries, "Invalid value: %q: another host serves then, and policy %q has onHostLost Fail", word, policy.Name)
 		}
-		for word := range strings.SplitSeq(retries.get("retry_on").text(), ",") {
-			if word = strings.TrimSpace(word); slices.Contains(moving, word) {
-				t.add(retries.get("retry_on"), "Invalid value: %q: another host serves then, and policy %q has onHostLost Fail", word, policy.Name)
-			}
-		}
-		break // the route's own takes the place of the host's
+	}
+	if hedged := p.inherited("hedge_policy").get("hedge_on_per_try_timeout"); hedged.isTrue() {
+		t.add(hedged, "Invalid value: true: Envoy asks another host when the session's own is slow, and policy %q has onHostLost Fail",
+			policy.Name)
 	}
 	lax := func(d place) bool { return holds(policy, d.clusterName()) && !t.strict(d) }
 	if t.chain.native || t.parts.pin < 0 || !slices.ContainsFunc(p.destinations(), lax) {
@@ -37,7 +36,7 @@ func (t *table) checkFail(p place, policy *policyconfig.Policy) {
 func (t *table) strict(p place) bool {
 	f := &t.chain.filters[t.parts.pin]
 	for _, level := range p.levels() {
-		if own := level.get("typed_per_filter_config").get(f.name).get("stateful_session"); !own.missing() {
+		if own := f.settings(level).get("stateful_session"); !own.missing() {
 			return own.get("strict").isTrue()
 		}
 	}

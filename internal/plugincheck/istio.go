@@ -1,8 +1,6 @@
 package plugincheck
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +10,7 @@ import (
 // istioObjects are the resources for Istio that have to do with limpet.
 type istioObjects struct {
 	plugins []value
+	checked []value // those of the plugins that are limpet's
 	filters []value // EnvoyFilters
 }
 
@@ -39,6 +38,7 @@ func (c *checker) checkIstio() {
 		config := spec.get("pluginConfig")
 		configured := !config.get("policies").missing() || !config.get("version").missing()
 		if configured || isLimpets(spec.get("url").text(), spec.get("pluginName").text(), config) {
+			c.checkOnly(object)
 			c.checkWasmPlugin(object, config)
 		}
 	}
@@ -54,6 +54,9 @@ func (c *checker) checkIstio() {
 // checkWasmPlugin: here the configuration is a struct, and the fence and the pin are an EnvoyFilter's.
 func (c *checker) checkWasmPlugin(object, config value) {
 	spec := object.get("spec")
+	if kind := spec.get("type"); kind.text() == "NETWORK" {
+		c.add(kind, "Unsupported value: \"NETWORK\": limpet.wasm is a filter for HTTP, and does nothing as another; supported values: \"HTTP\"")
+	}
 	text, err := toJSON(config.node)
 	if err != nil {
 		c.Plugins++
@@ -114,9 +117,30 @@ func (c *checker) checkPatches(object value, header string) {
 		c.Problems = c.Problems[:before]
 		for _, f := range others {
 			c.add(f.get("metadata"), "this EnvoyFilter has what the WasmPlugin %q needs around it, and is for other pods: namespace and "+
-				"workloadSelector must be those of the plugin", object.get("metadata").get("name").text())
+				"workloadSelector or targetRefs must be those of the plugin", object.get("metadata").get("name").text())
 		}
 	}
+}
+
+// checkOnly: of two plugins for the same pods, the one behind takes the other's pins away, where it has no policy for the route.
+func (c *checker) checkOnly(object value) {
+	for _, other := range c.istio.checked {
+		if whose(other) == whose(object) {
+			c.add(object.get("metadata"), "Duplicate value: the WasmPlugin %q is limpet's and for the same pods: the one behind takes the other's pins away; "+
+				"put the policies of both into one", other.get("metadata").get("name").text())
+		}
+	}
+	c.istio.checked = append(c.istio.checked, object)
+}
+
+// whose is for which pods a plugin is, as far as two that say it in the same words are for the same.
+func whose(plugin value) string {
+	var all []string
+	for _, field := range []string{"selector", "targetRef", "targetRefs"} {
+		text, _ := toJSON(plugin.get("spec").get(field).node) // Istio reads it
+		all = append(all, text)
+	}
+	return plugin.get("metadata").get("namespace").text() + strings.Join(all, "")
 }
 
 // rootNamespace is where Istio looks for objects that are for all namespaces, unless its mesh configuration says otherwise.
@@ -131,28 +155,47 @@ func isForOthers(f, plugin value) bool {
 			return true
 		}
 	}
+	if referToOthers(f.get("spec").get("targetRefs").items(), plugin.get("spec").get("targetRefs").items()) {
+		return true
+	}
 	one, other := f.get("metadata").get("namespace").text(), plugin.get("metadata").get("namespace").text()
 	return one != other && one != rootNamespace && other != rootNamespace
+}
+
+// referToOthers tells whether all references of a list are to other objects than those of another: of two kinds nobody knows it.
+func referToOthers(a, b []value) bool {
+	for _, one := range a {
+		for _, other := range b {
+			if one.get("kind").text() != other.get("kind").text() || one.get("name").text() == other.get("name").text() {
+				return false
+			}
+		}
+	}
+	return len(a) > 0 && len(b) > 0
 }
 
 // checkPieces finds the fence and the pin among patches, and says what is wrong with them.
 func (c *checker) checkPieces(spec value, header string, patches []value) {
 	named := plugin{sound: true, config: policyconfig.Config{PinHeader: header}}
 	ch := chain{limpet: 0, filters: []filter{{at: spec}}, whole: true, plugin: named}
-	removed, fenced := map[string]bool{}, map[string]bool{}
+	removed := map[string]bool{}
+	var fences []value
 	for _, patch := range patches {
 		content := patch.get("patch").get("value")
 		for _, field := range []string{"request_headers_to_remove", "response_headers_to_remove"} {
-			removed[field] = removed[field] || containsFold(content.get(field).texts(), header)
+			if containsFold(content.get(field).texts(), header) {
+				removed[field] = true
+				c.checkMerged(patch)
+			}
 		}
 		config, kind := content.get("typed_config").message()
 		f := filter{at: content, kind: kind, config: config}
 		if requests, _ := removes(config.get("mutations"), header); requests {
-			fenced[contextOf(patch)] = true
+			fences = append(fences, patch)
 		}
-		switch first := patch.get("patch").get("operation").text() == "INSERT_FIRST"; {
+		switch {
 		case f.kind == "":
-		case first:
+		case isInsertedFirst(patch):
 			ch.filters = append([]filter{f}, ch.filters...)
 			ch.limpet++
 		default:
@@ -160,30 +203,15 @@ func (c *checker) checkPieces(spec value, header string, patches []value) {
 		}
 	}
 	c.findParts(&ch)
-	c.checkContexts(patches, header, fenced)
+	for _, patch := range patches {
+		if strings.EqualFold(sessionHeader(patch.get("patch").get("value").get("typed_config")), header) {
+			c.checkWhere(patch, fences)
+			c.checkMode(spec, contextOf(patch))
+		}
+	}
 	for _, field := range []string{"request_headers_to_remove", "response_headers_to_remove"} {
 		if !removed[field] {
 			c.add(spec, "no EnvoyFilter has %s: [%s] for the route configuration: the pin must not leave the proxy", field, header)
 		}
-	}
-}
-
-// anyContext is the one of patches that do not say for which proxies they are.
-const anyContext = "ANY"
-
-func contextOf(patch value) string {
-	return cmp.Or(patch.get("match").get("context").text(), anyContext)
-}
-
-// checkContexts: where pins are read, the fence must be.
-func (c *checker) checkContexts(patches []value, header string, fenced map[string]bool) {
-	for _, patch := range patches {
-		content := patch.get("patch").get("value")
-		context := contextOf(patch)
-		if !strings.EqualFold(sessionHeader(content.get("typed_config")), header) || len(fenced) == 0 || fenced[anyContext] || fenced[context] {
-			continue
-		}
-		c.add(patch.get("match").get("context"), "Invalid value: %q: the fence is for other proxies (%s): clients choose their host here, "+
-			"and no session sticks there", context, strings.Join(slices.Sorted(maps.Keys(fenced)), ", "))
 	}
 }

@@ -53,6 +53,7 @@ type checker struct {
 	Result
 	getenv     func(string) string
 	extensions map[string]value // filters that Envoy discovers
+	asked      map[string]bool  // those that a connection manager asks for
 	tables     map[string]value // route configurations
 	clusters   map[string]value
 	managers   []value  // HTTP connection managers
@@ -64,7 +65,9 @@ type checker struct {
 
 // Check checks files. getenv is the environment, from which key rings are read where they are there.
 func Check(files []File, getenv func(string) string) (Result, error) {
-	c := &checker{getenv: getenv, extensions: map[string]value{}, tables: map[string]value{}, clusters: map[string]value{}}
+	c := &checker{
+		getenv: getenv, extensions: map[string]value{}, asked: map[string]bool{}, tables: map[string]value{}, clusters: map[string]value{},
+	}
 	var plain []value
 	for _, f := range files {
 		documents, err := read(f)
@@ -85,6 +88,7 @@ func Check(files []File, getenv func(string) string) (Result, error) {
 	for _, m := range c.managers {
 		c.checkManager(m)
 	}
+	c.checkAlone()
 	for _, t := range c.checked {
 		t.checkNames()
 	}
@@ -172,6 +176,15 @@ func (c *checker) collect(v value) {
 // add notes a problem at a value.
 func (c *checker) add(at value, format string, args ...any) {
 	c.Problems = append(c.Problems, Problem{File: at.file.Name, Line: at.line, Path: at.path, Message: fmt.Sprintf(format, args...)})
+}
+
+// addOnce is add for what several have in common.
+func (c *checker) addOnce(at value, format string, args ...any) {
+	before := len(c.Problems)
+	c.add(at, format, args...)
+	if last := c.Problems[before]; slices.Contains(c.Problems[:before], last) {
+		c.Problems = c.Problems[:before]
+	}
 }
 
 // unseen notes what the files do not have.

@@ -61,6 +61,10 @@ func TestNoneInvented(t *testing.T) {
 	if got := check(t, File{"capitals", []byte(capitals)}); got != "" {
 		t.Error(got)
 	}
+	first := strings.ReplaceAll(readFile(t, "testdata/istio.yaml"), "INSERT_FIRST", "INSERT_BEFORE") // of no subFilter: before all
+	if got := check(t, File{"first", []byte(first)}); got != "" {
+		t.Error(got)
+	}
 	for page, least := range map[string]int{"plugin-config.md": 2, "istio.md": 1} {
 		checked := 0
 		for i, block := range strings.Split(readFile(t, "../../docs/"+page), "```yaml\n")[1:] {
@@ -173,7 +177,10 @@ var istioEdits = []edit{
 	{"a field is misspelt", "sessionName", "sesionName"},
 	{"no variables", "  vmConfig: {env: [{name: LIMPET_KEYS, valueFrom: HOST}]}\n", ""},
 	{"no fence", "header_mutation.v3.HeaderMutation", "grpc_web.v3.GrpcWeb"},
-	{"the fence is last", "INSERT_FIRST", "INSERT_BEFORE"},
+	{
+		"the fence is last", "http_connection_manager}}}}\n    patch:\n      operation: INSERT_FIRST",
+		"http_connection_manager, subFilter: {name: envoy.filters.http.router}}}}}\n    patch:\n      operation: INSERT_BEFORE",
+	},
 	{"the pin of another name", "              name: x-limpet-pin", "              name: x-pin"},
 	{"the pin is Envoy's cookie", "header.v3.HeaderBasedSessionState", "cookie.v3.CookieBasedSessionState"},
 	{"the pin leaves the proxy", "{request_headers_to_remove: [x-limpet-pin], response_headers_to_remove: [x-limpet-pin]}", "{}"},

@@ -42,6 +42,14 @@ func (p place) destinations() (all []place) {
 	return all
 }
 
+// inherited is a setting of a route's action, or else that of its virtual host.
+func (p place) inherited(field string) value {
+	if own := p.route.get("route").get(field); !own.missing() {
+		return own
+	}
+	return p.host.get(field)
+}
+
 // where is what a message about it points at.
 func (p place) where() value {
 	if p.cluster.missing() {
@@ -97,6 +105,7 @@ func (c *checker) checkTable(m value, ch *chain, parts parts) {
 			routes = append(routes, policed{p, t.checkRoute(p)})
 		}
 		t.checkCookies(routes)
+		t.checkReturns(routes)
 	}
 	c.checked = append(c.checked, t)
 }
@@ -182,10 +191,20 @@ func (t *table) enabled(p place, i int) bool {
 	for _, level := range p.levels() {
 		v := level.get("typed_per_filter_config").get(f.name)
 		if !v.missing() {
-			return !v.get("disabled").isTrue()
+			return !v.get("disabled").isTrue() && !f.settings(level).get("disabled").isTrue()
 		}
 	}
 	return !f.disabled
+}
+
+// settings are those that a level has for a filter, without the FilterConfig that may be around them.
+func (f *filter) settings(level value) value {
+	v := level.get("typed_per_filter_config").get(f.name)
+	if v.typeName() == "FilterConfig" {
+		v = v.get("config")
+	}
+	v, _ = v.message()
+	return v
 }
 
 // checkRoute checks a route, and gives its policies.
@@ -276,15 +295,6 @@ func containsFold(names []string, header string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, header) })
 }
 
-// addOnce is add for what many routes have in common.
-func (t *table) addOnce(at value, format string, args ...any) {
-	before := len(t.Problems)
-	t.add(at, format, args...)
-	if last := t.Problems[before]; slices.Contains(t.Problems[:before], last) {
-		t.Problems = t.Problems[:before]
-	}
-}
-
 // checkOn: a route with a policy needs limpet and what pins.
 func (t *table) checkOn(p place) {
 	needed := []int{t.chain.limpet}
@@ -296,16 +306,28 @@ func (t *table) checkOn(p place) {
 			t.add(p.where(), "%q is disabled here, and the route has a policy: enable it with typed_per_filter_config", t.chain.filters[i].name)
 		}
 	}
+	t.checkOthers(p)
 	if t.chain.native || t.parts.pin < 0 {
 		return
 	}
-	name := t.chain.filters[t.parts.pin].name
+	pin := &t.chain.filters[t.parts.pin]
 	for _, level := range p.levels() {
-		if own := level.get("typed_per_filter_config").get(name).get("stateful_session"); !own.missing() {
+		if own := pin.settings(level).get("stateful_session"); !own.missing() {
 			if !strings.EqualFold(sessionHeader(own), t.chain.pinHeader()) {
 				t.checkState(t.chain, own.get("session_state"))
 			}
 			return
+		}
+	}
+}
+
+// checkOthers: of two filters that pin the last one decides, and where limpet's has nothing to say the other does.
+func (t *table) checkOthers(p place) {
+	for i, f := range t.chain.filters {
+		isPin := i == t.parts.pin && !t.chain.native || strings.EqualFold(sessionHeader(f.config), t.chain.pinHeader())
+		if f.kind == "StatefulSession" && !isPin && t.enabled(p, i) {
+			t.add(p.where(), "%q is on here, and the route has a policy: it pins by what the client sends and no key signs, so that clients "+
+				"choose their host; disable it here", f.name)
 		}
 	}
 }
@@ -328,6 +350,7 @@ func (t *table) checkClusters(p place, policies []policyconfig.Policy) {
 	}
 	for _, name := range names {
 		t.checkAddresses(t.clusters[name], name)
+		t.checkStatuses(t.clusters[name], name)
 	}
 }
 

@@ -112,9 +112,7 @@ func (v value) texts() []string {
 }
 
 // typeName is the last word of a message's type, such as Wasm.
-func (v value) typeName() string {
-	return lastWord(v.get("@type").text())
-}
+func (v value) typeName() string { return lastWord(v.get("@type").text()) }
 
 func lastWord(typeName string) string { return typeName[strings.LastIndexByte(typeName, '.')+1:] }
 
