@@ -19,7 +19,7 @@ endif
 COMMAND_TAGS := -tags kustomize_disable_go_plugin_support
 
 FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json tools/linked.sha256 $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
-COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
+COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler filter internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
 NATIVE_PEERS := dist/peers/libempty.so dist/peers/librust.so
