@@ -102,8 +102,14 @@ func TestDocumentedFields(t *testing.T) {
 	var tables strings.Builder
 	written := map[string]bool{}
 	for _, table := range []struct{ title, def string }{
-		{"The document", ""}, {"`keys`", "keys"}, {"`keys.ring`", "keyRing"}, {"`keys.ring.keys[]`", "key"}, {"`policies[]`", "policy"},
-		{"`policies[].cookie`", "cookie"}, {"`policies[].cache`", "cache"}, {"`policies[].revocation`", "revocation"},
+		{"The document", ""},
+		{"`keys`", "keys"},
+		{"`keys.ring`", "keyRing"},
+		{"`keys.ring.keys[]`", "key"},
+		{"`policies[]`", "policy"},
+		{"`policies[].cookie`", "cookie"},
+		{"`policies[].cache`", "cache"},
+		{"`policies[].revocation`", "revocation"},
 	} {
 		object := doc.Defs[table.def]
 		if table.def == "" {
