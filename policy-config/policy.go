@@ -52,6 +52,10 @@ type Policy struct {
 	// of those before, "ADDRESS:PORT name TAG" of a pod with a stable name, whose sessions follow it. At most 4096.
 	// The compiler writes them.
 	Owners []string `json:"owners,omitempty"`
+	// Leads say which backend of a split each cluster leads to, where the routes of the split are there once more for each of its
+	// backends: "CLUSTER TAGS". A pinned request has the TAGS of its session's backend in the header x-limpet-pin-backend, which
+	// those routes match: so a session keeps its backend whatever the weights. At most 64. The compiler writes them.
+	Leads []string `json:"leads,omitempty"`
 	// FailStatus is the HTTP status answered under OnHostLost Fail: 400 to 599. Default 503.
 	FailStatus int `json:"failStatus"`
 	// EndSessionHeader names a response header whose presence ends the session (logout); not a reserved one.
@@ -187,6 +191,7 @@ var policyFields = []field[Policy]{
 	{name: "forward", set: boolean(func(p *Policy) *bool { return &p.Forward })},
 	{name: "onHostLost", set: enum(lostChoices, func(p *Policy) *OnHostLost { return &p.OnHostLost })},
 	{name: "owners", set: texts(ownerCount, &ownerRule, itself, func(p *Policy) *[]string { return &p.Owners })},
+	{name: "leads", set: texts(leadCount, &leadRule, leadCluster, func(p *Policy) *[]string { return &p.Leads })},
 	{name: "failStatus", set: whole(statusRange, func(p *Policy) *int { return &p.FailStatus })},
 	{name: "endSessionHeader", set: textSetter(&headerRule, func(p *Policy) *string { return &p.EndSessionHeader })},
 	{name: "issueOn", set: enum(issueChoices, func(p *Policy) *IssueOn { return &p.IssueOn })},
