@@ -140,12 +140,31 @@ func settled(t *testing.T, weights [3]int) {
 	})
 }
 
+// checkShares wants 3,000 new sessions to be spread by the weights: chi-squared with two degrees of freedom is above 27.6 once in a million.
+func checkShares(t *testing.T, weights [3]int) {
+	t.Helper()
+	const sessions = 3000
+	on := map[string]int{}
+	for host, n := range tally(t, sessions, "canary.test/") {
+		on[versionOf(host)] += n
+	}
+	chi := 0.0
+	for i, name := range versionNames {
+		want := float64(sessions*weights[i]) / float64(weights[0]+weights[1]+weights[2])
+		chi += (float64(on[name]) - want) * (float64(on[name]) - want) / want
+	}
+	if chi > 27.6 || on[""] > 0 {
+		t.Errorf("%d new sessions by %v went to %v: chi-squared %.1f", sessions, weights, on, chi)
+	}
+}
+
 // TestCanaryWeights has sessions at each version through random weights, 0 and 100 among them. The weights change in the object that
 // limpet wrote, as a rollout controller changes them, without a compilation.
 func TestCanaryWeights(t *testing.T) {
 	input := func(w [3]int) string { return frame + versionBackends("", "") + canary(w, "") }
 	eachFilter(t, input([3]int{60, 30, 10}), func(t *testing.T, c *canaries) {
 		c.begin(t)
+		checkShares(t, [3]int{60, 30, 10})
 		written := c.manifest(t, input([3]int{60, 30, 10}))
 		random := rand.New(rand.NewPCG(36, 36))
 		for i := range 20 {
@@ -220,4 +239,78 @@ func (c *canaries) checkOneError(t *testing.T) {
 	if wrong > 1 || len(on) != 1 {
 		t.Errorf("%d of 20 requests had errors, and then the session went to %v", wrong, on)
 	}
+}
+
+// denied lets nobody to the rule with the split.
+const denied = `apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {name: nobody, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: canary, sectionName: split}]
+  authorization: {defaultAction: Deny}
+---
+`
+
+// TestCanaryIsClosed has clients name a backend of weight 0 in the header that leads sessions: with the filter there and away no request
+// gets there; and a SecurityPolicy for the rule holds for its sessions.
+func TestCanaryIsClosed(t *testing.T) {
+	input := frame + versionBackends("", "") + canary([3]int{50, 50, 0}, "")
+	eachFilter(t, input, func(t *testing.T, c *canaries) {
+		manifest := c.manifest(t, input)
+		value := leadOf(t, manifest, "old")
+		cookie := sessionOn(t, "canary.test/", "127.0.1.1")
+		checkNotLed := func(when string) {
+			t.Helper()
+			if on := tally(t, manyTries, "canary.test/", leadHeader, value); on["127.0.3.1"] > 0 {
+				t.Errorf("%s a client chose its backend: %v", when, on)
+			}
+		}
+		checkNotLed("with the filter")
+		if on := tally(t, 20, "canary.test/", leadHeader, value, "Cookie", cookie); on["127.0.1.1"] != 20 {
+			t.Errorf("with the header a session went to %v", on)
+		}
+		if seen := get(t, "canary.test/", "Cookie", cookie).echo.Header.Get(leadHeader); seen != "" {
+			t.Errorf("a backend sees the header: %s", seen)
+		}
+		c.plane.apply(t, manifest+denied)
+		eventually(t, "the rule is denied", func() bool { return get(t, "canary.test/").status == http.StatusForbidden })
+		if on := tally(t, 40, "canary.test/", "Cookie", cookie); on["Forbidden"] != 40 {
+			t.Errorf("requests of a session that are denied went to %v", on)
+		}
+		_, away := parted(t, manifest, func(d object) bool { return d["kind"] == "EnvoyExtensionPolicy" })
+		c.plane.apply(t, away)
+		eventually(t, "the filter is away", func() bool {
+			a := get(t, "canary.test/")
+			return a.status == http.StatusOK && a.cookie() == ""
+		})
+		checkNotLed("without the filter")
+		_, open := parted(t, away, func(d object) bool { return d["kind"] == "ClientTrafficPolicy" })
+		c.plane.apply(t, open)
+		eventually(t, "without the fence the header leads", func() bool { return get(t, "canary.test/", leadHeader, value).host() == "127.0.3.1" })
+	})
+}
+
+// leadHeader is limpet's internal header that leads to a backend.
+const leadHeader = "X-Limpet-Pin-Backend"
+
+// leadOf is the value that leads to a version, as the copy for it has it.
+func leadOf(t *testing.T, manifest, version string) string {
+	t.Helper()
+	for _, d := range documents(t, manifest) {
+		if d["kind"] != "HTTPRoute" || nameOf(d) != "canary" {
+			continue
+		}
+		for _, rule := range rulesOf(d) {
+			refs := rule.(object)["backendRefs"].([]any)
+			matches, _ := rule.(object)["matches"].([]any)
+			if len(matches) == 0 || len(refs) != 1 || refs[0].(object)["name"] != version {
+				continue
+			}
+			if headers, _ := matches[0].(object)["headers"].([]any); len(headers) == 1 {
+				return headers[0].(object)["value"].(string)
+			}
+		}
+	}
+	t.Fatalf("no copy for %s in %s", version, manifest)
+	return ""
 }
