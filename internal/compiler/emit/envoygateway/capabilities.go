@@ -21,11 +21,12 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 		Note:    "not where `*` is allowed with credentials: Gateway API has no other header beside a `*` (reported)",
 	},
 	"across split, one session (up to 1.6)":                     answerYes,
+	"plugin policies[].leads[]":                                 answerYes,
 	"across split, a session for each backend":                  answerYes,
 	"across scope Route of a rule with one backend and a split": answerYes,
 	"across onHostLost RebalanceWithin in a split": {
-		Support: capability.No,
-		Note:    "its endpoints are not marked with their backends: sessions move as under `Rebalance`",
+		Support: capability.Differs,
+		Note:    "that is what `Rebalance` does there too: a session leaves its backend when that has no host left",
 	},
 	"across XBackend": {
 		Support: capability.No,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -65,13 +66,20 @@ func (e *emitter) extendProxy(g *ir.Gateway) {
 	if g.Parameters.OfClass {
 		from, path = "its GatewayClass", "spec.gatewayClassName"
 	}
-	lacking := fmt.Sprintf("no session sticks unless its spec.filterOrder has {name: %s, after: %s}", sessionFilter, wasmFilter)
+	lacking := "no session sticks"
 	if e.options.isNative() {
-		lacking = fmt.Sprintf("routes with sessions get 500 unless its spec.dynamicModules has the module %s at %s",
+		lacking = fmt.Sprintf("routes with sessions get 500 unless its spec.dynamicModules has the module %s at %s, and requests of sessions",
 			filterName, e.options.NativePath)
+	} else {
+		lacking += ", or requests of sessions"
+	}
+	var order []string
+	for _, position := range e.listPositions() {
+		order = append(order, fmt.Sprintf("{name: %s, after: %s}", position["name"], position["after"]))
 	}
 	e.rep.NotSupportedBy(g.Subject, targetName, path, fmt.Sprintf(
-		"%s has %s, which is not in the input: %s", from, g.Parameters.Ref, lacking))
+		"%s has %s, which is not in the input: %s pass by authorization and limits of rates that are for a rule's sectionName, unless its "+
+			"spec.filterOrder ends with [%s]", from, g.Parameters.Ref, lacking, strings.Join(order, ", ")))
 }
 
 // completeProxy adds what sessions need; p is nil for an EnvoyProxy of our own. Envoy Gateway runs its session filter before
