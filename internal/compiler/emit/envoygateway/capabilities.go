@@ -22,12 +22,9 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 	},
 	"across split, one session (up to 1.6)":                     answerYes,
 	"plugin policies[].leads[]":                                 answerYes,
+	"across onHostLost RebalanceWithin in a split":              answerYes,
 	"across split, a session for each backend":                  answerYes,
 	"across scope Route of a rule with one backend and a split": answerYes,
-	"across onHostLost RebalanceWithin in a split": {
-		Support: capability.Differs,
-		Note:    "that is what `Rebalance` does there too: a session leaves its backend when that has no host left",
-	},
 	"across XBackend": {
 		Support: capability.No,
 		Note:    "Envoy Gateway 1.9 does not know the kind",

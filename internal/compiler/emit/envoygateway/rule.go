@@ -207,6 +207,9 @@ func (r *sessionRule) renamePolicies() {
 					at[one.Name] = i
 					renamed := one.Policy
 					renamed.Clusters = clusters
+					if r.copies == nil { // then nothing tells the backends of a split apart
+						renamed = ir.Anywhere([]policyconfig.Policy{renamed})[0]
+					}
 					r.policies = append(r.policies, renamed)
 				}
 				for _, m := range one.Matches {
