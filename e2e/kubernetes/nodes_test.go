@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
@@ -14,6 +16,7 @@ func TestNodes(t *testing.T) {
 	c, port := openShop(t, node)
 	machine := object("v1", "Node", "", "machine")
 	c.set(t, "{apiVersion: v1, kind: Node, metadata: {name: machine}}")
+	c.set(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: default}}")
 	defer c.remove(t, machine)
 	machine.Object["status"] = map[string]any{"addresses": []any{map[string]any{"type": "InternalIP", "address": node}}}
 	c.setStatus(t, machine)
@@ -32,8 +35,10 @@ func TestNodes(t *testing.T) {
 	c.remove(t, pod)
 	eventually(t, "it serves no more when the Pod is gone", func() bool { return client.Get(t, "/cart").Backend == "" })
 
-	c.set(t, slice("10.0.0.1")) // the API server's Service
+	own := c.get(t, object("v1", "Service", "default", "kubernetes"))
+	at, _, _ := unstructured.NestedString(own.Object, "spec", "clusterIP")
+	c.set(t, slice(at))
 	eventually(t, "limpet says that it is the API server's", func() bool {
-		return strings.Contains(s.Output(), "10.0.0.1 is a machine of the cluster")
+		return strings.Contains(s.Output(), at+" is a machine of the cluster")
 	})
 }
