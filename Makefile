@@ -46,8 +46,8 @@ browser: build ## run the example for browsers: https://shop.localhost:10443, se
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy exec bin/browser
 
 # What tests need besides Go; with these variables set they fail, not skip, where something is missing.
-WITH_TOOLS = envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
-	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1
+WITH_TOOLS = envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && promtool=$$(tools/setup.sh promtool) && \
+	export ENVOY=$$envoy CHROMIUM=$$chromium PROMTOOL=$$promtool LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1
 ON_KUBERNETES = envoy=$$(tools/setup.sh envoy) && KUBERNETES="$$(tools/setup.sh kubernetes)" ENVOY=$$envoy LIMPET=bin/limpet WASM=dist/limpet.wasm
 UNIT_PACKAGES = $$(go list ./... | grep -v '/limpet/e2e')
 
