@@ -34,7 +34,8 @@ func (l *listingFlags) choose(rows []status.Row) (shown []status.Row) {
 		if r.Verdict.AtLeast(compiler.Warning) && l.hangs(r.Reason) {
 			r.Verdict = compiler.Unknown
 		}
-		if parts := strings.Split(r.Object, "/"); l.namespace == "" || len(parts) < 3 || parts[1] == l.namespace {
+		_, name, _ := strings.Cut(r.Object, " ")
+		if of, _, is := strings.Cut(name, "/"); l.namespace == "" || !is || of == l.namespace {
 			shown = append(shown, r)
 		}
 	}
