@@ -46,6 +46,7 @@ const (
 	Accepted = report.Accepted
 	Advice   = report.Advice
 	Warning  = report.Warning
+	Unknown  = report.Unknown
 	Refused  = report.Refused
 )
 

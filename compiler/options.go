@@ -306,7 +306,7 @@ func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
 		ControlPlane: o.Target.findController(), PlatformBackends: o.Target.findEmitter().platformBackends, Bind: settings.bind,
 		Budget: o.budget(), Apart: o.areApart(), AssumeClass: o.AssumeClass, ExternalNames: o.ExternalNames, Zone: o.Zone,
 		Own: []netip.AddrPort{settings.admin}, Policy: o.policyOptions(settings), LocalClients: o.LocalClients,
-		WithoutPods: o.Target != TargetEnvoy,
+		WithoutPods: o.Target != TargetEnvoy, NamePods: o.Target == TargetEnvoy && o.AccessLog,
 	}
 	if o.Envoy != nil {
 		s.Machine, s.Native = o.Envoy.Machine, o.Envoy.Native

@@ -54,8 +54,9 @@ type Settings struct {
 	Policy policy.Options
 	// LocalClients leaves out advice about clients on other machines.
 	LocalClients bool
-	// WithoutPods is for a target that knows nothing of pods, and Native for the native filter.
-	WithoutPods, Native bool
+	// WithoutPods is for a target that knows nothing of pods, NamePods for proxies that are to know their names, and Native for the native
+	// filter.
+	WithoutPods, NamePods, Native bool
 }
 
 // Input is everything that the steps look at.
@@ -176,6 +177,6 @@ func (in *Input) lower(p *Part, rep *report.Report) {
 	p.Plan.Proxy, p.Traffic = lower.Lower(ports, lower.Input{
 		Backends: p.Backends, BackendTLS: p.Shared.BackendTLS, LoadBalancing: p.Shared.LoadBalancing, RetryBudgets: p.Shared.Budgets,
 		Decisions: p.Decisions, Draining: in.Draining, Owners: in.Owners, LocalClients: in.LocalClients,
-		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, Native: in.Native,
+		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, NamePods: in.NamePods, Native: in.Native,
 	}, rep)
 }
