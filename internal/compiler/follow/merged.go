@@ -11,6 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -29,7 +30,7 @@ type merged struct {
 	untils       map[time.Time]int
 	pods         map[ir.PodAt]int
 	podList      []ir.PodAt // in order; nil when it has to be made anew
-	unsettled    int        // parts
+	unsettled    int        // clusters of parts
 	touched      touchedParts
 	// stale is what has changed since the configuration was put together last.
 	stale stale
@@ -256,30 +257,35 @@ func (m *merged) addPart(p *groupPart) {
 		m.touchHost(h.hostKey)
 		m.sites[h.site].texts[h.domain] = h.text
 	}
-	for _, c := range p.clusters {
+	for i := range p.clusters {
+		c := &p.clusters[i]
 		m.touchCluster(c.Name)
-		known := m.clusters[c.Name]
-		switch {
-		case known == nil:
-			m.clusters[c.Name] = &sharedCluster{config: c, users: 1}
-		case reflect.DeepEqual(known.config, c):
-			known.users++
-		default:
-			known.config, known.text = c, nil
-			known.users++
+		if m.clusters[c.Name] == nil {
+			m.clusters[c.Name] = &sharedCluster{}
 		}
+		m.clusters[c.Name].users++
+		m.setCluster(&c.Cluster)
+		m.remember(&c.Remembered, 1)
 	}
 	for i := range p.policies {
 		m.touchPolicy(p.policies[i].Name)
 		m.policies[p.policies[i].Name] = &p.policies[i]
 	}
-	for _, at := range p.draining {
-		m.draining[at]++
+}
+
+// setCluster notes what a cluster is. It is written anew if it is another.
+func (m *merged) setCluster(now *ir.Cluster) {
+	if known := m.clusters[now.Name]; !reflect.DeepEqual(&known.config, now) {
+		known.config, known.text = *now, nil
 	}
-	m.countPods(p, 1)
-	if !p.until.IsZero() {
-		m.untils[p.until]++
-	}
+}
+
+// replaceCluster puts a cluster of a part in the place of the one that it was.
+func (m *merged) replaceCluster(was, now *lower.Cluster) {
+	m.remember(&was.Remembered, -1)
+	m.remember(&now.Remembered, 1)
+	m.touchCluster(now.Name)
+	m.setCluster(&now.Cluster)
 }
 
 // addStreams puts in what the routes of connections in a frame come to, but for the listeners.
@@ -311,42 +317,45 @@ func (m *merged) removePart(p *groupPart) {
 			delete(site.texts, h.domain)
 		}
 	}
-	for _, c := range p.clusters {
+	for i := range p.clusters {
+		c := &p.clusters[i]
 		m.touchCluster(c.Name)
 		m.clusters[c.Name].users--
+		m.remember(&c.Remembered, -1)
 	}
 	for i := range p.policies {
 		m.touchPolicy(p.policies[i].Name)
 		delete(m.policies, p.policies[i].Name)
 	}
-	for _, at := range p.draining {
-		if m.draining[at]--; m.draining[at] == 0 {
-			delete(m.draining, at)
-		}
-	}
-	m.countPods(p, -1)
-	if !p.until.IsZero() {
-		if m.untils[p.until]--; m.untils[p.until] == 0 {
-			delete(m.untils, p.until)
-		}
-	}
 }
 
-// countPods counts a part's pods in or out.
-func (m *merged) countPods(p *groupPart, by int) {
-	for _, at := range p.pods {
-		was := m.pods[at]
-		m.pods[at] = was + by
-		if was+by == 0 {
-			delete(m.pods, at)
-		}
-		if was == 0 || was+by == 0 {
+// remember counts what there is to remember of a cluster's hosts in or out.
+func (m *merged) remember(r *ir.Remembered, by int) {
+	for _, at := range r.Draining {
+		count(m.draining, at, by)
+	}
+	for _, at := range r.Pods {
+		if was, now := count(m.pods, at, by); was == 0 || now == 0 {
 			m.podList = nil
 		}
 	}
-	if p.unsettled {
+	if !r.Until.IsZero() {
+		count(m.untils, r.Until, by)
+	}
+	if r.Unsettled {
 		m.unsettled += by
 	}
+}
+
+// count counts a key in or out.
+func count[K comparable](counts map[K]int, key K, by int) (was, now int) {
+	was = counts[key]
+	if now = was + by; now == 0 {
+		delete(counts, key)
+	} else {
+		counts[key] = now
+	}
+	return was, now
 }
 
 // manyTouched is from how many touched items on an order is made anew, not mended.
