@@ -116,11 +116,24 @@ func BenchmarkFollow(b *testing.B) {
 
 // BenchmarkFollowEndpoint changes an endpoint of one of many routes, where all have one host, and so are one group, or each has its own.
 func BenchmarkFollowEndpoint(b *testing.B) {
-	for _, routes := range []int{1000, 10_000} {
+	for _, routes := range []int{1000, 3000, 10_000} {
 		for name, makeSources := range map[string]func(int) []Source{"one host": scaletest.MakeRoutesOfOneHost, "hosts": scaletest.MakeRoutes} {
 			b.Run(fmt.Sprintf("%d/%s", routes, name), func(b *testing.B) {
 				f, sources := startFollower(b, makeSources(routes), true, issueCertificate(b))
-				applyToAndFro(b, f, changeLast(b, sources, routes, recompilations[1].from, recompilations[1].to), true)
+				changes := changeLast(b, sources, routes, recompilations[1].from, recompilations[1].to)
+				best := time.Hour
+				for i := 0; b.Loop(); i++ {
+					begin := time.Now()
+					u, err := f.Apply(changes[i%2])
+					if err == nil {
+						_, err = u.Configuration()
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+					best = min(best, time.Since(begin))
+				}
+				b.ReportMetric(float64(best.Microseconds())/1000, "best-ms")
 			})
 		}
 	}
