@@ -28,9 +28,9 @@ type merged struct {
 	policies     map[string]*policyconfig.Policy
 	draining     map[ir.HostKey]int
 	untils       map[time.Time]int
-	pods         map[ir.PodAt]int
-	podList      []ir.PodAt // in order; nil when it has to be made anew
-	unsettled    int        // clusters of parts
+	pods         map[ir.HostKey][]podCount
+	otherPods    map[ir.HostKey]bool // the addresses whose pods may be others than when that was last asked for
+	unsettled    int                 // clusters of parts
 	touched      touchedParts
 	// stale is what has changed since the configuration was put together last.
 	stale stale
@@ -105,7 +105,7 @@ func newMerged(a envoy.Assembly) *merged {
 	return &merged{
 		assembly: a, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
 		policies: map[string]*policyconfig.Policy{}, draining: map[ir.HostKey]int{}, untils: map[time.Time]int{},
-		pods: map[ir.PodAt]int{}, gateways: map[string]*servedGateway{},
+		pods: map[ir.HostKey][]podCount{}, otherPods: map[ir.HostKey]bool{}, gateways: map[string]*servedGateway{},
 		touched: newTouched(), stale: stale{sites: map[string]bool{}},
 	}
 }
@@ -282,8 +282,8 @@ func (m *merged) setCluster(now *ir.Cluster) {
 
 // replaceCluster puts a cluster of a part in the place of the one that it was.
 func (m *merged) replaceCluster(was, now *lower.Cluster) {
-	m.remember(&was.Remembered, -1)
 	m.remember(&now.Remembered, 1)
+	m.remember(&was.Remembered, -1)
 	m.touchCluster(now.Name)
 	m.setCluster(&now.Cluster)
 }
@@ -335,9 +335,7 @@ func (m *merged) remember(r *ir.Remembered, by int) {
 		count(m.draining, at, by)
 	}
 	for _, at := range r.Pods {
-		if was, now := count(m.pods, at, by); was == 0 || now == 0 {
-			m.podList = nil
-		}
+		m.countPod(at, by)
 	}
 	if !r.Until.IsZero() {
 		count(m.untils, r.Until, by)
@@ -348,14 +346,42 @@ func (m *merged) remember(r *ir.Remembered, by int) {
 }
 
 // count counts a key in or out.
-func count[K comparable](counts map[K]int, key K, by int) (was, now int) {
-	was = counts[key]
-	if now = was + by; now == 0 {
+func count[K comparable](counts map[K]int, key K, by int) {
+	if counts[key] += by; counts[key] == 0 {
 		delete(counts, key)
-	} else {
-		counts[key] = now
 	}
-	return was, now
+}
+
+// podCount is how many clusters of parts have a pod, by its uid.
+type podCount struct {
+	uid   string
+	count int
+}
+
+// countPod counts a pod in or out.
+func (m *merged) countPod(pod ir.PodAt, by int) {
+	there := m.pods[pod.HostKey]
+	at := slices.IndexFunc(there, func(p podCount) bool { return p.uid == pod.UID })
+	if at < 0 {
+		at, there = len(there), append(there, podCount{uid: pod.UID})
+		m.otherPods[pod.HostKey] = true
+	}
+	if there[at].count += by; there[at].count == 0 {
+		there = slices.Delete(there, at, at+1)
+		m.otherPods[pod.HostKey] = true
+	}
+	if m.pods[pod.HostKey] = there; len(there) == 0 {
+		delete(m.pods, pod.HostKey)
+	}
+}
+
+// listPods lists the uids of the pods at an address, in order.
+func (m *merged) listPods(at ir.HostKey) (uids []string) {
+	for _, p := range m.pods[at] {
+		uids = append(uids, p.uid)
+	}
+	slices.Sort(uids)
+	return uids
 }
 
 // manyTouched is from how many touched items on an order is made anew, not mended.
