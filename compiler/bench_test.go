@@ -102,13 +102,38 @@ func BenchmarkFollow(b *testing.B) {
 		for _, form := range []string{"objects", "files", "whole"} {
 			b.Run(fmt.Sprintf("%d/%s", routes, form), func(b *testing.B) {
 				certificate := issueCertificate(b)
-				f, sources := startFollower(b, routes, form != "files", certificate)
+				f, sources := startFollower(b, scaletest.MakeRoutes(routes), form != "files", certificate)
 				changes := append(slices.Clone(recompilations), struct{ name, from, to string }{"secret", certificate, issueCertificate(b)})
 				for _, change := range changes {
 					b.Run(change.name, func(b *testing.B) {
 						applyToAndFro(b, f, changeLast(b, sources, routes, change.from, change.to), form == "whole")
 					})
 				}
+			})
+		}
+	}
+}
+
+// BenchmarkFollowEndpoint changes an endpoint of one of many routes, where all have one host, and so are one group, or each has its own.
+func BenchmarkFollowEndpoint(b *testing.B) {
+	for _, routes := range []int{1000, 3000, 10_000} {
+		for name, makeSources := range map[string]func(int) []Source{"one host": scaletest.MakeRoutesOfOneHost, "hosts": scaletest.MakeRoutes} {
+			b.Run(fmt.Sprintf("%d/%s", routes, name), func(b *testing.B) {
+				f, sources := startFollower(b, makeSources(routes), true, issueCertificate(b))
+				changes := changeLast(b, sources, routes, recompilations[1].from, recompilations[1].to)
+				best := time.Hour
+				for i := 0; b.Loop(); i++ {
+					begin := time.Now()
+					u, err := f.Apply(changes[i%2])
+					if err == nil {
+						_, err = u.Configuration()
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+					best = min(best, time.Since(begin))
+				}
+				b.ReportMetric(float64(best.Microseconds())/1000, "best-ms")
 			})
 		}
 	}
@@ -148,9 +173,9 @@ func issueCertificate(b *testing.B) string {
 }
 
 // startFollower gives a follower that has seen many routes, and their sources.
-func startFollower(b *testing.B, routes int, each bool, certificate string) (*Follower, []Source) {
+func startFollower(b *testing.B, sources []Source, each bool, certificate string) (*Follower, []Source) {
 	b.Helper()
-	sources := append(scaletest.MakeRoutes(routes), Source{Name: "secure.yaml", Data: fmt.Appendf(nil, secureGateway, certificate)})
+	sources = append(sources, Source{Name: "secure.yaml", Data: fmt.Appendf(nil, secureGateway, certificate)})
 	if each {
 		var objects []Source
 		for _, s := range sources {
@@ -170,7 +195,7 @@ func startFollower(b *testing.B, routes int, each bool, certificate string) (*Fo
 	if _, err := f.Apply(Changes{Set: sources}); err != nil {
 		b.Fatal(err)
 	}
-	b.Logf("%d routes: %v to begin with", routes, time.Since(begin).Round(time.Millisecond))
+	b.Logf("%d sources: %v to begin with", len(sources), time.Since(begin).Round(time.Millisecond))
 	return f, sources
 }
 

@@ -64,13 +64,15 @@ type Update struct {
 	NewWarnings []Problem
 	// SaysSame says that neither are there new ones, nor is one gone.
 	SaysSame bool
-	// PrivateKeys, Draining, Until, Pods, Unsettled and Selection are as in Result.
+	// PrivateKeys, Draining, Until, Unsettled and Selection are as in Result.
 	PrivateKeys bool
 	Draining    []HostKey
 	Until       time.Time
-	Pods        []PodAt
-	Unsettled   bool
-	Selection   *Selection
+	// OtherPods are the pods, by their uids and in order, at each address at which they may be others than with the last Update; with Whole
+	// at all that have any.
+	OtherPods map[HostKey][]string
+	Unsettled bool
+	Selection *Selection
 
 	follower *Follower
 	keys     follow.Keys
@@ -184,7 +186,10 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		u.NewWarnings = leaveOutSaid(rep.Problems(), f.saidWhole)
 	}
 	u.Draining, u.Until = f.state.Draining()
-	u.Pods, u.Unsettled = f.state.Pods()
+	u.OtherPods, u.Unsettled = f.state.TakeOtherPods(), f.state.IsUnsettled()
+	if u.Whole {
+		u.OtherPods = listUIDs(f.state.Pods())
+	}
 	u.Selection = f.state.Selection()
 	f.last, f.whole, f.refused, f.saidWhole = u, false, false, nil
 	return u, nil
@@ -258,12 +263,21 @@ func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
 	}
 	f.last = &Update{
 		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,
-		Draining: result.Draining, Until: result.Until, Pods: result.Pods, Unsettled: result.Unsettled,
+		Draining: result.Draining, Until: result.Until, OtherPods: listUIDs(result.Pods), Unsettled: result.Unsettled,
 		Selection: result.Selection, result: result, complete: true,
 	}
 	f.whole = true
 	f.acceptInvalid(invalid)
 	return f.last, nil
+}
+
+// listUIDs lists the uids of pods by their addresses.
+func listUIDs(pods []PodAt) map[HostKey][]string {
+	uids := map[HostKey][]string{}
+	for _, p := range pods {
+		uids[p.HostKey] = append(uids[p.HostKey], p.UID)
+	}
+	return uids
 }
 
 // listFiles lists the names of the sources, in their order.
@@ -317,18 +331,18 @@ func (u *Update) Result() (*Result, error) {
 	}
 	rep := &report.Report{}
 	u.follower.state.ReportAll(rep)
-	r.Warnings, r.PassedOver = rep.Problems(), u.follower.state.Store().PassedOver()
+	r.Warnings, r.PassedOver, r.Pods = rep.Problems(), u.follower.state.Store().PassedOver(), u.follower.state.Pods()
 	u.complete = true
 	return r, nil
 }
 
-// Configuration is Result without what there is to say, Warnings and PassedOver.
+// Configuration is Result without Pods and what there is to say, Warnings and PassedOver.
 func (u *Update) Configuration() (*Result, error) {
 	if u.result != nil {
 		return u.result, nil
 	}
 	r := &Result{
-		PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Pods: u.Pods, Unsettled: u.Unsettled, Selection: u.Selection,
+		PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Unsettled: u.Unsettled, Selection: u.Selection,
 	}
 	var err error
 	r.Served, err = u.follower.state.Served(u.keys, u.follower.options.served().storyOf)

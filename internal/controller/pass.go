@@ -105,7 +105,7 @@ func (c *Controller) update(p *pass) error {
 	r := &c.remembered
 	r.news = r.news || r.input == nil || hasNews(r.input.Sources, p.input.Sources)
 	kept, none := c.keeping.begin(c.Server)
-	moved, err := c.Memory.Owners.See(p.update.Pods, p.now, kept)
+	moved, err := c.Memory.Owners.See(p.update.OtherPods, p.update.Whole, p.now, kept)
 	if len(moved) == 0 || err != nil {
 		none()
 	}

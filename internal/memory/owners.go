@@ -18,7 +18,6 @@ type Owners struct {
 	touched map[compiler.HostKey]bool       // whose entries may be others than in the table
 	unsaved bool                            // the store does not have all of it
 	history map[compiler.HostKey]pastOwners // of those that have any
-	seen    []compiler.PodAt                // by See last
 }
 
 // pastOwners are who had an address before, and since when it has been without a pod; zero while it has one.
@@ -56,32 +55,35 @@ func newOwners(s Store) (*Owners, error) {
 	return o, err
 }
 
-// See notes which pods are at which addresses. It gives the addresses that have passed to another pod, which proxies do not know
-// before [Owners.Confirm]. Kept is called once those are remembered: before that nobody may be led to them.
-func (o *Owners) See(pods []compiler.PodAt, now time.Time, kept func()) (moved []compiler.HostKey, err error) {
-	if len(pods) > 0 && len(pods) == len(o.seen) && &pods[0] == &o.seen[0] {
-		return nil, nil // the same list, as after most changes
-	}
-	o.seen = pods
-	changed := false
-	there := make(map[compiler.HostKey]bool, len(pods))
-	for len(pods) > 0 {
-		at, n := pods[0].HostKey, 1
-		for n < len(pods) && pods[n].HostKey == at {
-			n++
+// See notes which pods are at which addresses, by their uids: none where a pod has gone, and with whole nowhere else either. It gives the
+// addresses that have passed to another pod, in order, which proxies do not know before [Owners.Confirm]. Kept is called once those are
+// remembered: before that nobody may be led to them.
+func (o *Owners) See(
+	pods map[compiler.HostKey][]string, whole bool, now time.Time, kept func(),
+) (moved []compiler.HostKey, err error) {
+	news := false
+	for at, uids := range pods {
+		if len(uids) > 0 {
+			learnt, passed := o.seeAt(at, uids)
+			news = news || learnt
+			if passed {
+				moved = append(moved, at)
+			}
 		}
-		there[at] = true
-		learnt, passed := o.seeAt(at, pods[:n])
-		changed = changed || learnt
-		if passed {
-			moved = append(moved, at)
-		}
-		pods = pods[n:]
+		news = o.notePresence(at, len(uids) > 0, now) || news
 	}
-	if o.noteGone(there, now) || changed {
+	if whole {
+		for at := range o.Of {
+			if len(pods[at]) == 0 {
+				news = o.notePresence(at, false, now) || news
+			}
+		}
+	}
+	if news {
 		o.forgetOldest()
 		o.unsaved = true
 	}
+	slices.SortFunc(moved, compiler.HostKey.Compare)
 	if len(moved) > 0 {
 		o.unsaved = false
 		err = o.save(kept)
@@ -99,16 +101,16 @@ func (o *Owners) Keep() error {
 }
 
 // seeAt notes the pods that slices name at one address. Several are one that is new, and others that are gone there.
-func (o *Owners) seeAt(at compiler.HostKey, pods []compiler.PodAt) (learnt, passed bool) {
+func (o *Owners) seeAt(at compiler.HostKey, uids []string) (learnt, passed bool) {
 	known, is := o.Of[at]
 	past := o.history[at]
 	next := known.UID
-	if !is || !slices.ContainsFunc(pods, func(p compiler.PodAt) bool { return p.UID == known.UID }) {
-		next = pods[0].UID
+	if !is || !slices.Contains(uids, known.UID) {
+		next = uids[0]
 	}
-	for _, p := range pods {
-		if p.UID != known.UID && !slices.Contains(past.former, p.UID) {
-			next = p.UID
+	for _, uid := range uids {
+		if uid != known.UID && !slices.Contains(past.former, uid) {
+			next = uid
 		}
 	}
 	switch {
@@ -125,20 +127,18 @@ func (o *Owners) seeAt(at compiler.HostKey, pods []compiler.PodAt) (learnt, pass
 	return true, true
 }
 
-// noteGone notes which addresses are without a pod, and which are so no more. It tells whether there is news.
-func (o *Owners) noteGone(there map[compiler.HostKey]bool, now time.Time) (news bool) {
-	for at := range o.Of {
-		past := o.history[at]
-		if there[at] == past.gone.IsZero() {
-			continue
-		}
-		past.gone, news = time.Time{}, true
-		if !there[at] {
-			past.gone = now.Round(0)
-		}
-		o.history[at], o.touched[at] = past, true
+// notePresence notes that an address that is known is without a pod, or is so no more. It tells whether that is news.
+func (o *Owners) notePresence(at compiler.HostKey, there bool, now time.Time) (news bool) {
+	past := o.history[at]
+	if _, known := o.Of[at]; !known || there == past.gone.IsZero() {
+		return false
 	}
-	return news
+	past.gone = time.Time{}
+	if !there {
+		past.gone = now.Round(0)
+	}
+	o.history[at], o.touched[at] = past, true
+	return true
 }
 
 // forgetOldest keeps the memory bounded.

@@ -48,7 +48,7 @@ func TestOwners(t *testing.T) {
 		{"a file put back", []compiler.PodAt{at(hostA, "p1")}, []compiler.HostKey{hostA}, map[compiler.HostKey]string{hostA: "p1"}},
 	}
 	for _, s := range steps {
-		moved, err := o.See(s.pods, now, func() {})
+		moved, err := o.See(byAddress(s.pods), true, now, func() {})
 		check(err)
 		if len(moved) == 0 { // or else it is there already
 			check(o.Keep())
@@ -80,13 +80,26 @@ func TestOwners(t *testing.T) {
 	}
 }
 
+// byAddress gives the uids of pods by their addresses.
+func byAddress(pods []compiler.PodAt) map[compiler.HostKey][]string {
+	uids := map[compiler.HostKey][]string{}
+	for _, p := range pods {
+		uids[p.HostKey] = append(uids[p.HostKey], p.UID)
+	}
+	return uids
+}
+
+func addressOf(i int) compiler.HostKey {
+	return compiler.HostKey{Namespace: "shop", Address: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 80)}
+}
+
 // TestOwnersOfStrangers: what the slices of a namespace say of an address takes it from no pod of another namespace, and a memory
 // of before there were namespaces in it is nobody's.
 func TestOwnersOfStrangers(t *testing.T) {
 	o := New().Owners
 	stranger := compiler.HostKey{Namespace: "b", Address: hostA.Address}
 	for _, pods := range [][]compiler.PodAt{{{HostKey: hostA, UID: "p1"}}, {{HostKey: stranger, UID: "thief"}, {HostKey: hostA, UID: "p1"}}} {
-		if moved, err := o.See(pods, time.Now(), func() {}); len(moved) > 0 || err != nil {
+		if moved, err := o.See(byAddress(pods), true, time.Now(), func() {}); len(moved) > 0 || err != nil {
 			t.Errorf("%v have moved, %v", moved, err)
 		}
 	}
@@ -120,17 +133,26 @@ func TestOwnersRemembersAll(t *testing.T) {
 	random, m, now := rand.New(rand.NewPCG(18, 2)), &lastEntries{}, time.Unix(1_700_000_000, 0)
 	o, err := newOwners(m)
 	must(t, err)
+	var before map[compiler.HostKey][]string
+	begun := true // by a limpet that has seen nothing
 	for round := range 400 {
 		var pods []compiler.PodAt
 		for i := range 6 {
 			if random.IntN(4) > 0 {
-				at := compiler.HostKey{Namespace: "shop", Address: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 80)}
-				pods = append(pods, compiler.PodAt{HostKey: at, UID: fmt.Sprint(random.IntN(3))})
+				pods = append(pods, compiler.PodAt{HostKey: addressOf(i), UID: fmt.Sprint(random.IntN(3))})
 			}
 		}
 		now = now.Add(time.Second)
-		_, err := o.See(pods, now, func() {})
+		there := byAddress(pods)
+		others := map[compiler.HostKey][]string{}
+		for i := range 6 {
+			if at := addressOf(i); begun || !slices.Equal(there[at], before[at]) || random.IntN(3) == 0 {
+				others[at] = there[at]
+			}
+		}
+		_, err := o.See(others, begun, now, func() {})
 		must(t, err)
+		before, begun = there, false
 		if random.IntN(3) == 0 {
 			_, err = o.Confirm()
 			must(t, err)
@@ -138,6 +160,9 @@ func TestOwnersRemembersAll(t *testing.T) {
 		must(t, o.Keep())
 		want := map[string]rememberedOwner{}
 		for at := range o.Of {
+			if gone := !o.history[at].gone.IsZero(); gone == (len(there[at]) > 0) {
+				t.Fatalf("round %d: %v is gone: %t, and has %q", round, at, gone, there[at])
+			}
 			if r := o.describe(at); r.isWorthIt() {
 				want[at.String()] = r
 			}
@@ -150,6 +175,7 @@ func TestOwnersRemembersAll(t *testing.T) {
 		if random.IntN(20) == 0 {
 			o, err = newOwners(m)
 			must(t, err)
+			begun = true
 		}
 	}
 }

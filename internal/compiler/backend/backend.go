@@ -3,6 +3,7 @@ package backend
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -28,6 +29,8 @@ type Backend struct {
 	Endpoints []ir.Endpoint
 	// Unready are the addresses of hosts that do not serve now and may come back.
 	Unready []netip.AddrPort
+	// Faulty says that there is something to say of single endpoints.
+	Faulty bool
 }
 
 // Identity is what a backend is, whatever endpoints it has. It is comparable.
@@ -278,4 +281,15 @@ func (x *Index) getServicePort(key PortKey) *Backend {
 		x.reported[p] = true
 	}
 	return &p.Backend
+}
+
+// Used gives the ports of Services that references have led to.
+func (x *Index) Used() iter.Seq[*Backend] {
+	return func(yield func(*Backend) bool) {
+		for p := range x.reported {
+			if !yield(&p.Backend) {
+				return
+			}
+		}
+	}
 }

@@ -24,6 +24,8 @@ type ServicePort struct {
 	crowded []crowdedEndpoint
 	// refused are those that are where none can be.
 	refused []refusedEndpoint
+	// advice is about the first one on Envoy's own machine; empty for none.
+	advice string
 }
 
 // crowdedEndpoint is an endpoint with several addresses, by its index in a slice.
@@ -98,6 +100,10 @@ func BuildPort(in PortInputs) *ServicePort {
 		p.TrafficDistribution = *d
 	}
 	p.collectEndpoints(port)
+	if at := slices.IndexFunc(p.Endpoints, func(e ir.Endpoint) bool { return in.places.advise(e) != "" }); at >= 0 {
+		p.advice = in.places.advise(p.Endpoints[at])
+	}
+	p.Faulty = len(p.crowded)+len(p.refused) > 0 || p.advice != ""
 	return p
 }
 
@@ -208,8 +214,8 @@ func (p *ServicePort) report(rep *report.Report) {
 		e.report(rep)
 	}
 	service, spec := p.inputs.service, field.NewPath("spec")
-	if at := slices.IndexFunc(p.Endpoints, func(e ir.Endpoint) bool { return p.inputs.places.advise(e) != "" }); at >= 0 {
-		rep.Advise(service, spec, p.inputs.places.advise(p.Endpoints[at]))
+	if p.advice != "" {
+		rep.Advise(service, spec, p.advice)
 	}
 	path, port := spec.Child("ports").Index(p.inputs.index), service.Value.Spec.Ports[p.inputs.index]
 	p.reportDistribution(rep, spec.Child("trafficDistribution"))

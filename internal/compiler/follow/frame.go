@@ -37,7 +37,7 @@ type frame struct {
 // updateFrame makes the frame anew if it is marked, and marks the groups to which it looks different.
 func (s *State) updateFrame(m Moment) {
 	before := s.frame
-	if before != nil && !s.marks.frame && !before.streams.unsettled && !before.streams.hasPodAt(m.Moved) {
+	if before != nil && !s.marks.frame && !before.streams.isUnsettled() && !before.streams.hasPodAt(m.Moved) {
 		return
 	}
 	now := s.newFrame(m)

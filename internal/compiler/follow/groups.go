@@ -21,13 +21,13 @@ type group struct {
 type groups struct {
 	all     map[*group]bool
 	byRoute map[object.Ref]*group
-	// draining are those whose result changes with time, or when proxies have taken the last one over.
-	draining map[*group]bool
+	// passing are those of which clusters change with time, or when proxies have taken the last ones over.
+	passing map[*group]bool
 }
 
 func newGroups() groups {
 	return groups{
-		all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, draining: map[*group]bool{},
+		all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, passing: map[*group]bool{},
 	}
 }
 
@@ -54,8 +54,7 @@ func (s *State) updateGroups(m Moment) error {
 	}
 }
 
-// listMarked gives the routes that are marked, those whose hosts drain or wait, and those with a host of which something else is
-// remembered.
+// listMarked gives the routes that are marked, and those with a host of which something else is remembered.
 func (s *State) listMarked(moved []ir.HostKey) map[object.Ref]bool {
 	marked := s.marks.routes
 	if len(moved) > 0 {
@@ -64,9 +63,6 @@ func (s *State) listMarked(moved []ir.HostKey) map[object.Ref]bool {
 				marked[g.routes[0]] = true
 			}
 		}
-	}
-	for g := range s.groups.draining {
-		marked[g.routes[0]] = true
 	}
 	if s.marks.all {
 		for ref := range s.objects.routes {
@@ -130,9 +126,7 @@ func (s *State) addGroup(g *group, p *groupPart) {
 	for _, ref := range g.routes {
 		s.groups.byRoute[ref] = g
 	}
-	if len(p.draining) > 0 || !p.until.IsZero() || p.unsettled {
-		s.groups.draining[g] = true
-	}
+	setMember(s.groups.passing, g, len(p.passing) > 0)
 	s.askers.note(g, true)
 	s.room.count(p.reach, 1)
 	s.merged.addPart(p)
@@ -144,7 +138,7 @@ func (s *State) removeGroup(g *group) {
 	delete(s.groups.all, g)
 	delete(s.fresh, g)
 	s.gone = append(s.gone, g.part)
-	delete(s.groups.draining, g)
+	delete(s.groups.passing, g)
 	for _, ref := range g.routes {
 		delete(s.groups.byRoute, ref)
 	}

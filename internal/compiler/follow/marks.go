@@ -14,10 +14,14 @@ type marks struct {
 	all      bool // every group
 	routes   map[object.Ref]bool
 	policies map[*sessionPolicy]bool
+	// endpoints are the Services whose slices have changed, by namespace/name.
+	endpoints map[string]bool
 }
 
 func newMarks() marks {
-	return marks{frame: true, routes: map[object.Ref]bool{}, policies: map[*sessionPolicy]bool{}}
+	return marks{
+		frame: true, routes: map[object.Ref]bool{}, policies: map[*sessionPolicy]bool{}, endpoints: map[string]bool{},
+	}
 }
 
 // markRoute marks the group of a route, or the frame for one of connections.

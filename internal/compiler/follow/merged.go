@@ -11,6 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -27,9 +28,9 @@ type merged struct {
 	policies     map[string]*policyconfig.Policy
 	draining     map[ir.HostKey]int
 	untils       map[time.Time]int
-	pods         map[ir.PodAt]int
-	podList      []ir.PodAt // in order; nil when it has to be made anew
-	unsettled    int        // parts
+	pods         map[ir.HostKey][]podCount
+	otherPods    map[ir.HostKey]bool // the addresses whose pods may be others than when that was last asked for
+	unsettled    int                 // clusters of parts
 	touched      touchedParts
 	// stale is what has changed since the configuration was put together last.
 	stale stale
@@ -104,7 +105,7 @@ func newMerged(a envoy.Assembly) *merged {
 	return &merged{
 		assembly: a, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
 		policies: map[string]*policyconfig.Policy{}, draining: map[ir.HostKey]int{}, untils: map[time.Time]int{},
-		pods: map[ir.PodAt]int{}, gateways: map[string]*servedGateway{},
+		pods: map[ir.HostKey][]podCount{}, otherPods: map[ir.HostKey]bool{}, gateways: map[string]*servedGateway{},
 		touched: newTouched(), stale: stale{sites: map[string]bool{}},
 	}
 }
@@ -256,30 +257,35 @@ func (m *merged) addPart(p *groupPart) {
 		m.touchHost(h.hostKey)
 		m.sites[h.site].texts[h.domain] = h.text
 	}
-	for _, c := range p.clusters {
+	for i := range p.clusters {
+		c := &p.clusters[i]
 		m.touchCluster(c.Name)
-		known := m.clusters[c.Name]
-		switch {
-		case known == nil:
-			m.clusters[c.Name] = &sharedCluster{config: c, users: 1}
-		case reflect.DeepEqual(known.config, c):
-			known.users++
-		default:
-			known.config, known.text = c, nil
-			known.users++
+		if m.clusters[c.Name] == nil {
+			m.clusters[c.Name] = &sharedCluster{}
 		}
+		m.clusters[c.Name].users++
+		m.setCluster(&c.Cluster)
+		m.remember(&c.Remembered, 1)
 	}
 	for i := range p.policies {
 		m.touchPolicy(p.policies[i].Name)
 		m.policies[p.policies[i].Name] = &p.policies[i]
 	}
-	for _, at := range p.draining {
-		m.draining[at]++
+}
+
+// setCluster notes what a cluster is. It is written anew if it is another.
+func (m *merged) setCluster(now *ir.Cluster) {
+	if known := m.clusters[now.Name]; !reflect.DeepEqual(&known.config, now) {
+		known.config, known.text = *now, nil
 	}
-	m.countPods(p, 1)
-	if !p.until.IsZero() {
-		m.untils[p.until]++
-	}
+}
+
+// replaceCluster puts a cluster of a part in the place of the one that it was.
+func (m *merged) replaceCluster(was, now *lower.Cluster) {
+	m.remember(&now.Remembered, 1)
+	m.remember(&was.Remembered, -1)
+	m.touchCluster(now.Name)
+	m.setCluster(&now.Cluster)
 }
 
 // addStreams puts in what the routes of connections in a frame come to, but for the listeners.
@@ -311,42 +317,71 @@ func (m *merged) removePart(p *groupPart) {
 			delete(site.texts, h.domain)
 		}
 	}
-	for _, c := range p.clusters {
+	for i := range p.clusters {
+		c := &p.clusters[i]
 		m.touchCluster(c.Name)
 		m.clusters[c.Name].users--
+		m.remember(&c.Remembered, -1)
 	}
 	for i := range p.policies {
 		m.touchPolicy(p.policies[i].Name)
 		delete(m.policies, p.policies[i].Name)
 	}
-	for _, at := range p.draining {
-		if m.draining[at]--; m.draining[at] == 0 {
-			delete(m.draining, at)
-		}
+}
+
+// remember counts what there is to remember of a cluster's hosts in or out.
+func (m *merged) remember(r *ir.Remembered, by int) {
+	for _, at := range r.Draining {
+		count(m.draining, at, by)
 	}
-	m.countPods(p, -1)
-	if !p.until.IsZero() {
-		if m.untils[p.until]--; m.untils[p.until] == 0 {
-			delete(m.untils, p.until)
-		}
+	for _, at := range r.Pods {
+		m.countPod(at, by)
+	}
+	if !r.Until.IsZero() {
+		count(m.untils, r.Until, by)
+	}
+	if r.Unsettled {
+		m.unsettled += by
 	}
 }
 
-// countPods counts a part's pods in or out.
-func (m *merged) countPods(p *groupPart, by int) {
-	for _, at := range p.pods {
-		was := m.pods[at]
-		m.pods[at] = was + by
-		if was+by == 0 {
-			delete(m.pods, at)
-		}
-		if was == 0 || was+by == 0 {
-			m.podList = nil
-		}
+// count counts a key in or out.
+func count[K comparable](counts map[K]int, key K, by int) {
+	if counts[key] += by; counts[key] == 0 {
+		delete(counts, key)
 	}
-	if p.unsettled {
-		m.unsettled += by
+}
+
+// podCount is how many clusters of parts have a pod, by its uid.
+type podCount struct {
+	uid   string
+	count int
+}
+
+// countPod counts a pod in or out.
+func (m *merged) countPod(pod ir.PodAt, by int) {
+	there := m.pods[pod.HostKey]
+	at := slices.IndexFunc(there, func(p podCount) bool { return p.uid == pod.UID })
+	if at < 0 {
+		at, there = len(there), append(there, podCount{uid: pod.UID})
+		m.otherPods[pod.HostKey] = true
 	}
+	if there[at].count += by; there[at].count == 0 {
+		there = slices.Delete(there, at, at+1)
+		m.otherPods[pod.HostKey] = true
+	}
+	if m.pods[pod.HostKey] = there; len(there) == 0 {
+		delete(m.pods, pod.HostKey)
+	}
+}
+
+// listPods lists the uids of the pods at an address, in order.
+func (m *merged) listPods(at ir.HostKey) (uids []string) {
+	for _, p := range m.pods[at] {
+		uids = append(uids, p.uid)
+	}
+	slices.Sort(uids)
+	return uids
 }
 
 // manyTouched is from how many touched items on an order is made anew, not mended.

@@ -108,8 +108,14 @@ func (s *State) take(gone, came *resource.Objects) {
 		}
 	}
 	s.takeContext(gone, came)
-	s.visitKeys(gone, s.change)
-	s.visitKeys(came, s.change)
+	for _, some := range []*resource.Objects{gone, came} {
+		for _, o := range some.Slices {
+			s.changeEndpoints(serviceOf(o))
+		}
+		others := *some
+		others.Slices = nil
+		s.visitKeys(&others, s.change)
+	}
 }
 
 // takeTargets notes what policies can be attached to. Policies say so where their targets are not there.

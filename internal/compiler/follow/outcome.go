@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -38,18 +39,29 @@ func (s *State) Draining() (hosts []ir.HostKey, until time.Time) {
 	return hosts, until
 }
 
-// Pods are the pods at addresses, in order, and whether some are no endpoints yet.
-func (s *State) Pods() (pods []ir.PodAt, unsettled bool) {
-	m := s.merged
-	if m.podList == nil {
-		m.podList = make([]ir.PodAt, 0, len(m.pods))
-		for at := range m.pods {
-			m.podList = append(m.podList, at)
+// Pods are the pods at addresses, in order.
+func (s *State) Pods() []ir.PodAt {
+	pods := make([]ir.PodAt, 0, len(s.merged.pods))
+	for _, at := range slices.SortedFunc(maps.Keys(s.merged.pods), ir.HostKey.Compare) {
+		for _, uid := range s.merged.listPods(at) {
+			pods = append(pods, ir.PodAt{HostKey: at, UID: uid})
 		}
-		slices.SortFunc(m.podList, ir.PodAt.Compare)
 	}
-	return m.podList, m.unsettled > 0
+	return pods
 }
+
+// TakeOtherPods gives the uids of the pods at each address at which they may be others than the last time.
+func (s *State) TakeOtherPods() map[ir.HostKey][]string {
+	others := make(map[ir.HostKey][]string, len(s.merged.otherPods))
+	for at := range s.merged.otherPods {
+		others[at] = s.merged.listPods(at)
+	}
+	s.merged.otherPods = map[ir.HostKey]bool{}
+	return others
+}
+
+// IsUnsettled tells whether some pods are no endpoints yet.
+func (s *State) IsUnsettled() bool { return s.merged.unsettled > 0 }
 
 // HasPrivateKeys reports whether the configuration holds private keys of certificates.
 func (s *State) HasPrivateKeys() bool {

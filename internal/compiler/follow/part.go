@@ -3,7 +3,6 @@ package follow
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -21,20 +20,20 @@ import (
 
 // groupPart is what a group of routes comes to, or the routes of connections in the frame.
 type groupPart struct {
-	asked     []key
-	hosts     []hostText
-	clusters  []ir.Cluster
-	policies  []policyconfig.Policy
-	report    *report.Report
-	cookies   map[object.Ref][]policy.Cookie // those by which routes are coupled
-	draining  []ir.HostKey
-	pods      []ir.PodAt
-	unsettled bool
-	until     time.Time
-	reach     ancestors.Reach
-	taken     map[object.Ref]int // of the frame: ancestors in the status of policies that it reads, besides Gateways
-	soleHosts gateway.SoleHosts
-	held      policy.HeldNames
+	asked    []key
+	hosts    []hostText
+	clusters []lower.Cluster
+	// passing are the places of those whose hosts are others with time, or when proxies have taken the last ones over.
+	passing map[int]bool
+	// destinations are what routes lead to.
+	destinations []lower.Destination
+	policies     []policyconfig.Policy
+	report       *report.Report
+	cookies      map[object.Ref][]policy.Cookie // those by which routes are coupled
+	reach        ancestors.Reach
+	taken        map[object.Ref]int // of the frame: ancestors in the status of policies that it reads, besides Gateways
+	soleHosts    gateway.SoleHosts
+	held         policy.HeldNames
 	// status is for the statuses of objects, and attachments are those of policies that the frame has.
 	status      status.Part
 	attachments []policy.Attachment
@@ -67,7 +66,7 @@ func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*group
 	in.Settings, in.Targets, in.Listening, in.HeldNames = s.settings.Steps, s.objects.targets, s.listening, s.incumbents.names
 	in.Layout = s.layout.Layout
 	in.Nodes = s.nodes
-	in.Selection, in.Draining, in.Owners = s.selected.now, &lower.Draining{Now: m.Now, Since: m.Since}, m.knownOwners()
+	in.Selection, in.Draining, in.Owners = s.selected.now, m.draining(), m.knownOwners()
 	in.Policy.AncestorLimit = func(reaching ancestors.Input) *ancestors.Limit {
 		if p.reach = ancestors.FindReach(reaching); framed {
 			p.taken = ancestors.CountTaken(reaching)
@@ -75,9 +74,11 @@ func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*group
 		return ancestors.NewLimit(reaching, s.room.reached)
 	}
 	made := pipeline.Run(in, rep)
-	config := made.Plan.Proxy
-	p.clusters, p.policies, p.draining, p.until = config.Clusters, config.Policies, config.Draining, config.Until
-	p.pods, p.unsettled = config.Pods, config.Unsettled
+	p.clusters, p.destinations, p.policies = made.Clusters, made.Destinations, made.Config.Policies
+	p.passing = map[int]bool{}
+	for i := range p.clusters {
+		setMember(p.passing, i, p.clusters[i].Remembered.IsPassing())
+	}
 	p.cookies = s.listCookies(made.Decisions)
 	p.soleHosts = made.Topology.SoleHosts()
 	p.status = status.Part{
@@ -99,6 +100,9 @@ func (m Moment) knownOwners() lower.Owners {
 	}
 	return m.Owners
 }
+
+// draining is what is known of hosts that terminate.
+func (m Moment) draining() *lower.Draining { return &lower.Draining{Now: m.Now, Since: m.Since} }
 
 // compile makes a group's part.
 func (s *State) compile(g *group, m Moment) *groupPart {
@@ -132,9 +136,4 @@ func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []
 		}
 	}
 	return texts, nil
-}
-
-// hasPodAt tells whether it leads to a pod at one of some addresses.
-func (p *groupPart) hasPodAt(some []ir.HostKey) bool {
-	return slices.ContainsFunc(p.pods, func(pod ir.PodAt) bool { return slices.Contains(some, pod.HostKey) })
 }

@@ -133,6 +133,7 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	s.updateFrame(m)
 	s.updateLayout()
 	s.updateAttached()
+	s.updateEndpoints(m)
 	if err := s.updateGroups(m); err != nil {
 		return false, err
 	}

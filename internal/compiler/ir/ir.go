@@ -18,6 +18,11 @@ type Config struct {
 	Clusters []Cluster
 	// Policies are those of all routes, each once, by name, for targets where they don't travel with their routes.
 	Policies []policyconfig.Policy
+	Remembered
+}
+
+// Remembered is what there is to remember of hosts for the next configuration.
+type Remembered struct {
 	// Draining are the hosts that terminate and still serve, whether they are in a cluster or have drained for long
 	// enough. Until is when the same input will give another configuration, for the next of them will have; zero is never.
 	Draining []HostKey
@@ -26,6 +31,25 @@ type Config struct {
 	Unsettled bool
 	Until     time.Time
 }
+
+// Add adds what there is to remember of other hosts.
+func (r *Remembered) Add(more *Remembered) {
+	r.Draining, r.Pods = append(r.Draining, more.Draining...), append(r.Pods, more.Pods...)
+	r.Unsettled = r.Unsettled || more.Unsettled
+	if r.Until.IsZero() || !more.Until.IsZero() && more.Until.Before(r.Until) {
+		r.Until = more.Until
+	}
+}
+
+// Sort puts it in order, each host once.
+func (r *Remembered) Sort() {
+	slices.SortFunc(r.Draining, HostKey.Compare)
+	slices.SortFunc(r.Pods, PodAt.Compare)
+	r.Draining, r.Pods = slices.Compact(r.Draining), slices.Compact(r.Pods)
+}
+
+// IsPassing tells whether the same input comes to something else with time, or once proxies have taken it over.
+func (r *Remembered) IsPassing() bool { return len(r.Draining) > 0 || !r.Until.IsZero() || r.Unsettled }
 
 // HasPrivateKeys reports whether there are private keys of certificates in it.
 func (c *Config) HasPrivateKeys() bool {

@@ -109,11 +109,11 @@ func lowerDocuments(t *testing.T, draining *Draining, documents ...string) (*ir.
 	}
 	s.backends = backend.NewIndex(s.objects, ports, nil, nil, s.rep)
 	s.decisions = policy.Cache{}.Decide(s.objects, s.ports, s.backends, policy.Options{KnowsTermination: draining != nil}, s.rep)
-	config, traffic := Lower(s.ports, Input{
+	lowered := Lower(s.ports, Input{
 		Backends: s.backends, LoadBalancing: loadbalancing.New(s.objects, s.rep), RetryBudgets: retrybudget.New(s.objects, s.rep),
 		Decisions: s.decisions, Draining: draining,
 	}, s.rep)
-	return config, traffic, s
+	return lowered.Config, lowered.Traffic, s
 }
 
 // planDocuments gives the plan for Istio, which picks a backend first.

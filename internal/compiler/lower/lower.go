@@ -5,9 +5,9 @@ package lower
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -50,20 +50,28 @@ type Input struct {
 	Owners Owners
 }
 
-// Lower gives the configuration of a proxy for the ports, and what it comes to for the requests that no session pins,
-// rule by rule. What a rule asks for and can't have goes to the report.
-func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*BackendTraffic) {
+// Lowered is what rules come to.
+type Lowered struct {
+	Config *ir.Config
+	// Clusters are those of the configuration, in the same order, and Destinations what these lead to.
+	Clusters     []Cluster
+	Destinations []Destination
+	// Traffic is what it comes to for the requests that no session pins, rule by rule.
+	Traffic []*BackendTraffic
+}
+
+// Lower gives the configuration of a proxy for the ports. What a rule asks for and can't have goes to the report.
+func Lower(ports []gateway.Port, in Input, rep *report.Report) *Lowered {
 	paths := len(in.Decisions.Paths)
 	l := &lowerer{
-		Input: in, rep: rep, rules: make(map[ruleKey]*loweredRule, paths), draining: map[ir.HostKey]bool{},
-		pods:     map[ir.PodAt]bool{},
+		Input: in, rep: rep, rules: make(map[ruleKey]*loweredRule, paths), needs: map[*backend.Backend]needs{},
 		revoked:  map[*gateway.Route]revokedBackends{},
 		advised:  map[any]bool{},
 		streams:  map[streamKey][]choice{},
-		clusters: make(map[string]ir.Cluster, paths), policies: make([]policyconfig.Policy, 0, paths),
+		clusters: make(map[string]Cluster, paths), policies: make([]policyconfig.Policy, 0, paths),
 		traffic: make([]*BackendTraffic, 0, paths),
 	}
-	config := &ir.Config{}
+	config := &ir.Config{Remembered: ir.Remembered{Pods: []ir.PodAt{}}}
 	l.clients = listClients(ports)
 	for _, p := range ports {
 		listener := l.lowerListener(p)
@@ -72,17 +80,20 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) (*ir.Config, []*B
 		}
 	}
 	l.adviseRevoked()
-	for _, c := range l.clusters {
-		config.Clusters = append(config.Clusters, c)
+	clusters := slices.SortedFunc(maps.Values(l.clusters), func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range clusters {
+		c := &clusters[i]
+		c.namePods = l.NamePods
+		c.choose(l.Draining, l.Owners)
+		config.Clusters = append(config.Clusters, c.Cluster)
+		config.Remembered.Add(&c.Remembered)
 	}
-	slices.SortFunc(config.Clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	config.Remembered.Sort()
 	config.Policies = l.policies
-	config.Draining, config.Until = l.listDrainingHosts(), l.until
-	config.Pods, config.Unsettled = l.listPods(), l.unsettled
 	slices.SortStableFunc(l.traffic, func(a, b *BackendTraffic) int {
 		return cmp.Or(resource.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))
 	})
-	return config, l.traffic
+	return &Lowered{config, clusters, l.listDestinations(clusters), l.traffic}
 }
 
 type lowerer struct {
@@ -93,16 +104,12 @@ type lowerer struct {
 	client   *ir.Certificate
 	clients  []*ir.Certificate
 	streams  map[streamKey][]choice
-	clusters map[string]ir.Cluster
+	clusters map[string]Cluster
 	policies []policyconfig.Policy
-	// draining are the hosts that terminate, and until is when the next of them has done so for long enough.
-	draining map[ir.HostKey]bool
-	until    time.Time
-	// pods are those that were met, and unsettled says that some of them are no endpoints yet.
-	pods      map[ir.PodAt]bool
-	unsettled bool
-	traffic   []*BackendTraffic
-	revoked   map[*gateway.Route]revokedBackends
+	traffic  []*BackendTraffic
+	revoked  map[*gateway.Route]revokedBackends
+	// needs are what policies are told of backends' hosts.
+	needs map[*backend.Backend]needs
 	// advised are the listeners and routes of which it was said that plain HTTP does not suit their sessions.
 	advised map[any]bool
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -17,32 +18,6 @@ import (
 
 // Owners is what is remembered of addresses (S42): whose they are, and whether they were another's.
 type Owners map[ir.HostKey]ir.HostOwner
-
-// judgeOwner notes the pod of an endpoint, and whether that is settled: its address may have been another pod's, whose sessions proxies
-// might send there. It tells whether the pod has the address by what is remembered.
-func (l *lowerer) judgeOwner(e *ir.Endpoint) (has bool) {
-	if l.Owners == nil || e.Pod.UID == "" {
-		return true
-	}
-	l.pods[ir.PodAt{HostKey: e.Key(), UID: e.Pod.UID}] = true
-	known, is := l.Owners[e.Key()]
-	has = !is || known.UID == e.Pod.UID
-	if e.Unsettled = ""; has && known.Reused && !known.Live {
-		e.Unsettled = known.UID
-	}
-	l.unsettled = l.unsettled || !has || e.Unsettled != ""
-	return has
-}
-
-// listPods are the pods that were met, in order.
-func (l *lowerer) listPods() []ir.PodAt {
-	all := make([]ir.PodAt, 0, len(l.pods))
-	for at := range l.pods {
-		all = append(all, at)
-	}
-	slices.SortFunc(all, ir.PodAt.Compare)
-	return all
-}
 
 // tellOwners gives policies that know whose the hosts of the choices are, as far as that matters for their sessions.
 func (l *lowerer) tellOwners(
@@ -55,7 +30,15 @@ func (l *lowerer) tellOwners(
 	if l.Owners == nil {
 		l.adviseOwners(route, path, choices, "who had an address before is known to who follows endpoints: limpet run or limpet serve")
 	}
-	owners := l.listOwners(identity, choices)
+	var owners []string
+	for _, c := range choices {
+		if c.backend != nil {
+			l.noteNeeds(c.backend, needs{owners: true, names: identity == v1alpha1.IdentityName})
+			owners = append(owners, l.Owners.list(identity, c.backend)...)
+		}
+	}
+	slices.Sort(owners)
+	owners = slices.Compact(owners)
 	if len(owners) > policyconfig.MaxOwners {
 		l.rep.Warn(route, field.TooMany(path.Child("backendRefs"), len(owners), policyconfig.MaxOwners))
 		owners = owners[:policyconfig.MaxOwners]
@@ -70,25 +53,19 @@ func (l *lowerer) tellOwners(
 	return policies
 }
 
-// listOwners lists what there is to say of hosts: names where sessions follow them, and the pods at addresses that were others'.
-func (l *lowerer) listOwners(identity v1alpha1.Identity, choices []choice) (owners []string) {
-	for _, c := range choices {
-		if c.backend == nil {
-			continue
+// list lists what there is to say of a backend's hosts: names where sessions follow them, and the pods at addresses that were others'.
+func (o Owners) list(identity v1alpha1.Identity, b *backend.Backend) (owners []string) {
+	for _, e := range b.Endpoints {
+		host := e.Address.String()
+		if known := o[e.Key()]; known.Reused {
+			owners = append(owners, policyconfig.Owner{Host: host, Tag: token.PodTag(known.UID)}.String())
 		}
-		for _, e := range c.backend.Endpoints {
-			host := e.Address.String()
-			if known := l.Owners[e.Key()]; known.Reused {
-				owners = append(owners, policyconfig.Owner{Host: host, Tag: token.PodTag(known.UID)}.String())
-			}
-			if identity == v1alpha1.IdentityName && e.Pod.Name != "" && !isSucceeded(&e, c.backend.Endpoints) {
-				name := c.backend.Name + "/" + e.Pod.Name
-				owners = append(owners, policyconfig.Owner{Host: host, Tag: token.NameTag(name), Named: true}.String())
-			}
+		if identity == v1alpha1.IdentityName && e.Pod.Name != "" && !isSucceeded(&e, b.Endpoints) {
+			name := b.Name + "/" + e.Pod.Name
+			owners = append(owners, policyconfig.Owner{Host: host, Tag: token.NameTag(name), Named: true}.String())
 		}
 	}
-	slices.Sort(owners)
-	return slices.Compact(owners)
+	return owners
 }
 
 // isSucceeded tells whether an endpoint terminates whose pod's name another has by now.

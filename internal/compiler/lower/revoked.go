@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -31,7 +32,7 @@ func (l *lowerer) revokeBackends(
 	}
 	l.noteRevoked(route, session, revoked, choices)
 	policies = l.revokeNames(route, path, policies, revoked, choices)
-	hosts, latest := listRevokedHosts(revoked, choices)
+	hosts, latest := l.listRevokedHosts(revoked, choices)
 	if len(hosts) == 0 {
 		return policies
 	}
@@ -77,15 +78,16 @@ func (l *lowerer) revokeNames(
 func isNamed(e ir.Endpoint) bool { return e.Host != "" }
 
 // listRevokedHosts lists the hosts of the choices that are revoked, as the filter has them, and the latest time of them.
-func listRevokedHosts(revoked []precedence.RevokedBackend, choices []choice) (hosts []string, latest policyconfig.Time) {
+func (l *lowerer) listRevokedHosts(revoked []precedence.RevokedBackend, choices []choice) (hosts []string, latest policyconfig.Time) {
 	for _, c := range choices {
 		for _, r := range revoked {
 			if c.backend == nil || r.Backend != c.backend.Name {
 				continue
 			}
+			l.noteNeeds(c.backend, needs{revoked: true})
 			latest = max(latest, r.Before)
 			before := " before " + time.Unix(int64(r.Before), 0).UTC().Format(time.RFC3339)
-			for _, address := range listAddresses(c) {
+			for _, address := range listAddresses(c.backend) {
 				hosts = append(hosts, address.String()+before)
 			}
 		}
@@ -94,14 +96,14 @@ func listRevokedHosts(revoked []precedence.RevokedBackend, choices []choice) (ho
 	return slices.Compact(hosts), latest
 }
 
-// listAddresses are those of a choice's hosts: of pods that are not ready, too, for their sessions come back with them.
-func listAddresses(c choice) (all []netip.AddrPort) {
-	for i := range c.backend.Endpoints {
-		if e := &c.backend.Endpoints[i]; e.Host == "" {
+// listAddresses are those of a backend's hosts: of pods that are not ready, too, for their sessions come back with them.
+func listAddresses(b *backend.Backend) (all []netip.AddrPort) {
+	for i := range b.Endpoints {
+		if e := &b.Endpoints[i]; e.Host == "" {
 			all = append(all, e.Address)
 		}
 	}
-	return append(all, c.backend.Unready...)
+	return append(all, b.Unready...)
 }
 
 // noteRevoked notes which of the backends that are revoked for the route alone it has.

@@ -192,8 +192,8 @@ func (l *lowerer) addSharedCluster(c choice) string {
 		Balancing:   c.balancing,
 		RetryBudget: c.budget,
 		Hosts:       c.hosts(),
-		Localities:  []ir.Locality{{Name: c.backend.Name, TLS: c.tls, Weight: 1, Endpoints: l.selectEndpoints(c, c.backend.Ready())}},
-	})
+		Localities:  []ir.Locality{{Name: c.backend.Name, TLS: c.tls, Weight: 1}},
+	}, newOrigin(c, c.backend.Ready()))
 }
 
 // clusterName has a part for each setting that another rule may have otherwise for the same backend.
@@ -237,8 +237,9 @@ func (c choice) clusterNames(clients []*ir.Certificate) (names []string) {
 	return names
 }
 
-func (l *lowerer) addCluster(c ir.Cluster) string {
-	l.clusters[c.Name] = c
+// addCluster adds a cluster with the origins of its localities' hosts; none if they are given.
+func (l *lowerer) addCluster(c ir.Cluster, origins ...origin) string {
+	l.clusters[c.Name] = Cluster{Cluster: c, origins: origins}
 	return c.Name
 }
 
@@ -280,16 +281,16 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	if i := slices.IndexFunc(choices, func(c choice) bool { return c.clientSuffix() != "" }); i >= 0 {
 		cluster.Name += choices[i].clientSuffix()
 	}
-	total, others := uint32(0), canTakeOver(choices)
+	total, others, origins := uint32(0), canTakeOver(choices), []origin{}
 	for _, c := range choices {
 		total += c.weight
-		cluster.Localities = append(cluster.Localities, l.newLocality(c, others))
+		cluster.Localities, origins = append(cluster.Localities, newLocality(c)), append(origins, newOrigin(c, others))
 	}
 	if total == 0 {
 		answer := choice{weight: 1, unresolvedStatus: gateway.UnresolvedStatusCode(route)}
-		cluster.Localities = append(cluster.Localities, l.newLocality(answer, false))
+		cluster.Localities = append(cluster.Localities, newLocality(answer))
 	}
-	action.Cluster = l.addCluster(cluster)
+	action.Cluster = l.addCluster(cluster, origins...)
 	action.Policies = l.tellHosts(route, path, action.Policies, session, choices...)
 	return action
 }
@@ -378,13 +379,11 @@ func enableSessions(action *ir.Route, cluster string, failStatus int) {
 
 // newLocality is a choice as a part of a merged cluster. A pool that could not answer would lose its share to the
 // others, so the proxy answers in its place.
-func (l *lowerer) newLocality(c choice, others bool) ir.Locality {
+func newLocality(c choice) ir.Locality {
 	if c.backend == nil {
 		return ir.Locality{Name: "answer", Weight: c.weight, DirectStatus: c.unresolvedStatus}
 	}
-	p := ir.Locality{
-		Name: c.backend.Name, Tag: token.BackendTag(c.backend.Name), TLS: c.tls, Weight: c.weight, Endpoints: l.selectEndpoints(c, others),
-	}
+	p := ir.Locality{Name: c.backend.Name, Tag: token.BackendTag(c.backend.Name), TLS: c.tls, Weight: c.weight}
 	if !c.backend.Ready() && c.weight > 0 {
 		p.DirectStatus = statusUnready
 	}

@@ -140,12 +140,13 @@ func (l *lowerer) addStreamCluster(c choice) string {
 // addDatagramCluster gives a rule's own cluster of several backends, for Envoy shares datagrams out among the hosts of one.
 func (l *lowerer) addDatagramCluster(route *gateway.Route, index int, choices []choice) string {
 	cluster := ir.Cluster{Name: fmt.Sprintf("udproute/%s/rule/%d", route.Key(), index)}
+	var origins []origin
 	for _, c := range choices {
-		locality := ir.Locality{Name: "discard", Weight: c.weight, Endpoints: []ir.Endpoint{{Address: discard}}}
+		locality, from := ir.Locality{Name: "discard", Weight: c.weight, Endpoints: []ir.Endpoint{{Address: discard}}}, origin{}
 		if c.backend != nil && c.backend.Ready() {
-			locality.Name, locality.Endpoints = c.backend.Name, l.selectEndpoints(c, true)
+			locality, from = ir.Locality{Name: c.backend.Name, Weight: c.weight}, newOrigin(c, true)
 		}
-		cluster.Localities = append(cluster.Localities, locality)
+		cluster.Localities, origins = append(cluster.Localities, locality), append(origins, from)
 	}
-	return l.addCluster(cluster)
+	return l.addCluster(cluster, origins...)
 }

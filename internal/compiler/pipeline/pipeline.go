@@ -94,10 +94,10 @@ type Part struct {
 	Decisions *policy.Decisions
 	Backends  *backend.Index
 	Shared    *Shared
-	// Plan is what emitters write from, and Traffic is about requests that no session pins; the latter is nil where a control plane
-	// makes routes and clusters itself.
-	Plan    *ir.Plan
-	Traffic []*lower.BackendTraffic
+	// Plan is what emitters write from, and Lowered what rules come to in it; the latter is empty where a control plane makes routes and
+	// clusters itself.
+	Plan *ir.Plan
+	lower.Lowered
 }
 
 // Run takes the steps. What there is to say goes to the report; of Gateways and of the attachment of policies it is said by the
@@ -173,10 +173,10 @@ func (in *Input) lower(p *Part, rep *report.Report) {
 		lower.AdviseUnissued(ports, p.Decisions, rep)
 		return
 	}
-	p.Plan = &ir.Plan{}
-	p.Plan.Proxy, p.Traffic = lower.Lower(ports, lower.Input{
+	p.Lowered = *lower.Lower(ports, lower.Input{
 		Backends: p.Backends, BackendTLS: p.Shared.BackendTLS, LoadBalancing: p.Shared.LoadBalancing, RetryBudgets: p.Shared.Budgets,
 		Decisions: p.Decisions, Draining: in.Draining, Owners: in.Owners, LocalClients: in.LocalClients,
 		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, NamePods: in.NamePods, Native: in.Native,
 	}, rep)
+	p.Plan = &ir.Plan{Proxy: p.Config}
 }

@@ -3,6 +3,7 @@ package scaletest
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
@@ -95,6 +96,16 @@ func MakeRoutes(routes int) []read.Source {
 			fmt.Fprintf(&b, applicationDocument, i)
 		}
 		sources = append(sources, read.Source{Name: fmt.Sprintf("apps-%d.yaml", first), Data: []byte(b.String())})
+	}
+	return sources
+}
+
+// MakeRoutesOfOneHost gives what MakeRoutes does, with one hostname for all of them, each at a path of its own.
+func MakeRoutesOfOneHost(routes int) []read.Source {
+	own := regexp.MustCompile(`app-(\d+)\.example\.com((?s:.*?))value: /cart`)
+	sources := MakeRoutes(routes)
+	for i := range sources {
+		sources[i].Data = own.ReplaceAll(sources[i].Data, []byte("shop.example.com${2}value: /app-$1"))
 	}
 	return sources
 }

@@ -1,0 +1,111 @@
+package follow
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// Endpoints change more often than all else. On most of these changes nothing depends but the hosts of clusters, and so they have a way of
+// their own: the clusters of a part that lead to the Service get the hosts that it has now. Only if there is more to it, as
+// [lower.Destination.Stays] tells, is the part made anew.
+
+// changeEndpoints marks what depends on the slices of a Service.
+func (s *State) changeEndpoints(service string) {
+	k := endpointsKey(service)
+	s.marks.endpoints[service] = true
+	s.marks.frame = s.marks.frame || s.frame != nil && s.frame.asked[k]
+	s.change(selectableKey(k.of.Namespace))
+}
+
+// updateEndpoints gives clusters the hosts that they have now, and marks the groups in which more depends on these.
+func (s *State) updateEndpoints(m Moment) {
+	if !s.marks.all {
+		for service := range s.marks.endpoints {
+			backends, known := s.findBackends(service)
+			for g := range s.askers.Sets[endpointsKey(service)] {
+				if !known || !s.rechooseBehind(g, service, backends, m) {
+					s.marks.routes[g.routes[0]] = true
+				}
+			}
+		}
+		for g := range s.groups.passing {
+			s.rechoose(g, slices.Collect(maps.Keys(g.part.passing)), nil, m)
+		}
+	}
+	clear(s.marks.endpoints)
+}
+
+// findBackends gives the ports of a Service, by their names, with the hosts that they have now; false where these depend on more than its
+// slices.
+func (s *State) findBackends(key string) (backends map[string]*backend.Backend, known bool) {
+	o := s.objects
+	if len(o.inward[key]) > 0 || s.selected.left[key] {
+		return nil, false
+	}
+	backends = map[string]*backend.Backend{}
+	if o.services[key] == nil {
+		return backends, true
+	}
+	behind := &resource.Objects{Services: []*service{o.services[key]}, Slices: slices.Collect(maps.Keys(o.slices[key]))}
+	behind.Sort()
+	for _, in := range backend.GatherPorts(behind, s.selected.now, s.frame.shared.Places) {
+		b := &backend.BuildPort(in).Backend
+		backends[b.Name] = b
+	}
+	return backends, true
+}
+
+// rechooseBehind gives a group's clusters the hosts that a Service has now; false, and nothing, if more depends on these.
+func (s *State) rechooseBehind(g *group, service string, backends map[string]*backend.Backend, m Moment) bool {
+	own := g.part.listDestinations(service)
+	for i := range own {
+		if b := backends[own[i].Name]; b == nil || !own[i].Stays(b, m.knownOwners()) {
+			return false
+		}
+	}
+	for i := range own {
+		s.rechoose(g, own[i].Clusters, backends, m)
+	}
+	return true
+}
+
+// rechoose gives some of a group's clusters the hosts that they have now.
+func (s *State) rechoose(g *group, places []int, backends map[string]*backend.Backend, m Moment) {
+	for _, at := range places {
+		c := &g.part.clusters[at]
+		now := c.Rechoose(backends, m.draining(), m.knownOwners())
+		s.merged.replaceCluster(c, &now)
+		*c = now
+		setMember(g.part.passing, at, now.Remembered.IsPassing())
+	}
+	setMember(s.groups.passing, g, len(g.part.passing) > 0)
+}
+
+// listDestinations lists those that are ports of a Service.
+func (p *groupPart) listDestinations(service string) []lower.Destination {
+	compare := func(d lower.Destination, service string) int { return cmp.Compare(d.Service, service) }
+	from, _ := slices.BinarySearchFunc(p.destinations, service, compare)
+	to := from
+	for to < len(p.destinations) && p.destinations[to].Service == service {
+		to++
+	}
+	return p.destinations[from:to]
+}
+
+// isUnsettled tells whether some pods are no endpoints yet.
+func (p *groupPart) isUnsettled() bool {
+	return slices.ContainsFunc(p.clusters, func(c lower.Cluster) bool { return c.Remembered.Unsettled })
+}
+
+// hasPodAt tells whether it leads to a pod at one of some addresses.
+func (p *groupPart) hasPodAt(some []ir.HostKey) bool {
+	return len(some) > 0 && slices.ContainsFunc(p.clusters, func(c lower.Cluster) bool {
+		return slices.ContainsFunc(c.Remembered.Pods, func(pod ir.PodAt) bool { return slices.Contains(some, pod.HostKey) })
+	})
+}

@@ -1,0 +1,204 @@
+package follow
+
+import (
+	"bytes"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+)
+
+// laneWorld is a route with sessions whose one Service has two hosts, and another Service in a split.
+const laneWorld = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: limpet}
+spec: {controllerName: limpet.dev/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web, namespace: shop}
+spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: app, namespace: shop}
+spec:
+  parentRefs: [{name: web}]
+  rules: [{backendRefs: [{name: app, port: 80}, {name: other, port: 80}]}]
+---
+apiVersion: limpet.dev/v1alpha1
+kind: SessionPersistencePolicy
+metadata: {name: app, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: app}]
+  sessionName: cart
+  absoluteTimeout: 8h
+  drainTimeout: 10m
+---
+apiVersion: v1
+kind: Service
+metadata: {name: app, namespace: shop}
+spec: {ports: [{name: http, port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: other, namespace: shop}
+spec: {ports: [{name: http, port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: other-1, namespace: shop, labels: {kubernetes.io/service-name: other}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints: [{addresses: [10.0.1.1]}]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: app-1, namespace: shop, labels: {kubernetes.io/service-name: app}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints:
+- {addresses: [10.0.0.1], targetRef: {kind: Pod, name: one, uid: one}, hostname: app-0}
+- {addresses: [10.0.0.2], targetRef: {kind: Pod, name: two, uid: two}, hostname: app-1}
+`
+
+const (
+	ofAddresses = "addressType: IPv4\nports: [{name: http, port: 8080}]\nendpoints:"
+
+	drains  = "conditions: {ready: false, serving: true, terminating: true}, addresses"
+	unready = "conditions: {ready: false}, addresses"
+)
+
+// TestLaneEqualsPart changes the slice of a Service, and holds that a part whose clusters alone got other hosts is the one that is made
+// anew; and that a part is made anew where routes, policies or messages depend on these.
+func TestLaneEqualsPart(t *testing.T) {
+	reused := lower.Owners{
+		{Namespace: "shop", Address: netip.MustParseAddrPort("10.0.0.3:8080")}: ir.HostOwner{UID: "three", Reused: true, Live: true},
+	}
+	moves := []string{"[10.0.0.2], targetRef: {kind: Pod, name: two, uid: two}", "[10.0.0.3], targetRef: {kind: Pod, name: three, uid: three}"}
+	// with writes a field into the policy.
+	with := func(field string) []string { return []string{"sessionName: cart", "sessionName: cart\n  " + field} }
+	for name, c := range map[string]struct {
+		first  []string // replacements in the world to begin with
+		change []string // and then
+		owners lower.Owners
+		later  time.Duration
+		anew   bool
+	}{
+		"a host":                     {change: moves},
+		"one more":                   {change: []string{"\nendpoints:\n-", "\nendpoints:\n- {addresses: [10.0.0.9]}\n-"}},
+		"an owner":                   {change: moves, owners: reused, anew: true},
+		"an owner who is not asked":  {first: with("identity: Address"), change: moves, owners: reused},
+		"an unsettled owner":         {first: with("identity: Address"), change: moves, owners: unsettled(reused)},
+		"the name of a host":         {first: with("identity: Name"), change: moves, anew: true},
+		"a revoked host":             {first: with(`revocation: {backends: ["shop/app:80 before 2024-01-01T00:00:00Z"]}`), change: moves, anew: true},
+		"another backend is revoked": {first: with(`revocation: {backends: ["shop/other:80 before 2024-01-01T00:00:00Z"]}`), change: moves},
+		"a host drains":              {change: []string{"addresses: [10.0.0.2]", drains + ": [10.0.0.2]"}},
+		"a host has drained":         {first: []string{"addresses: [10.0.0.2]", drains + ": [10.0.0.2]"}, later: 11 * time.Minute},
+		"an unready host":            {change: []string{"addresses: [10.0.0.2]", unready + ": [10.0.0.2]"}},
+		"the last ready host":        {change: []string{"addresses: [10.0.0", unready + ": [10.0.0"}, anew: true},
+		"hosts behind a name": {
+			change: []string{ofAddresses + "\n-", strings.Replace(ofAddresses, "IPv4", "FQDN", 1) + "\n- {addresses: [a.example.com]}\n-"}, anew: true,
+		},
+		"a second address":          {change: []string{"[10.0.0.2]", "[10.0.0.2, 10.0.0.7]"}, anew: true},
+		"a place where none may be": {change: []string{"[10.0.0.2]", "[127.0.0.1]"}, anew: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world := strings.NewReplacer(c.first...).Replace(laneWorld)
+			changed := strings.NewReplacer(c.change...).Replace(world)
+			m := Moment{Now: time.Unix(1e9, 0), Files: func() []string { return []string{"world"} }, Owners: c.owners}
+			s := followLane(t, world, m)
+			before := onlyGroup(t, s)
+			m.Since = map[ir.HostKey]time.Time{{Namespace: "shop", Address: netip.MustParseAddrPort("10.0.0.2:8080")}: m.Now}
+			m.Now = m.Now.Add(c.later)
+			clusters := slices.Clone(before.part.clusters)
+			updateLane(t, s, changed, m)
+			g := onlyGroup(t, s)
+			if anew := g != before; anew != c.anew {
+				t.Errorf("made anew: %t", anew)
+			}
+			if reflect.DeepEqual(clusters, g.part.clusters) {
+				t.Error("the clusters are what they were, so that nothing is shown")
+			}
+			comparePart(t, g.part, s.compile(g, m))
+		})
+	}
+}
+
+// unsettled are owners of which proxies do not know.
+func unsettled(known lower.Owners) lower.Owners {
+	all := lower.Owners{}
+	for at, o := range known {
+		all[at] = ir.HostOwner{UID: o.UID, Reused: true}
+	}
+	return all
+}
+
+func followLane(t *testing.T, world string, m Moment) *State {
+	t.Helper()
+	s := New(Settings{Steps: pipeline.Settings{Bind: netip.MustParseAddr("0.0.0.0")}})
+	updateLane(t, s, world, m)
+	return s
+}
+
+// updateLane has a state take documents, each a source of its own.
+func updateLane(t *testing.T, s *State, world string, m Moment) {
+	t.Helper()
+	var sources []read.Source
+	for i, text := range strings.Split(world, "\n---\n") {
+		sources = append(sources, read.Source{Name: string(rune('a' + i)), Data: []byte(text)})
+	}
+	m.Files = func() []string { return slices.Sorted(s.Store().Names()) }
+	if err := s.Set(sources); err != nil {
+		t.Fatal(err)
+	}
+	if followed, err := s.Update(m); err != nil || !followed {
+		t.Fatalf("followed: %t, %v", followed, err)
+	}
+	if _, err := s.Settle(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func onlyGroup(t *testing.T, s *State) (only *group) {
+	t.Helper()
+	if len(s.groups.all) != 1 {
+		t.Fatalf("%d groups", len(s.groups.all))
+	}
+	for g := range s.groups.all {
+		only = g
+	}
+	return only
+}
+
+// comparePart holds that a part is what it comes to when it is made.
+func comparePart(t *testing.T, got, want *groupPart) {
+	t.Helper()
+	if len(got.clusters) != len(want.clusters) {
+		t.Fatalf("%d clusters, want %d", len(got.clusters), len(want.clusters))
+	}
+	for i := range got.clusters {
+		if g, w := &got.clusters[i], &want.clusters[i]; !reflect.DeepEqual(g.Cluster, w.Cluster) || !reflect.DeepEqual(g.Remembered, w.Remembered) {
+			t.Errorf("cluster %+v,\nwant %+v", g, w)
+		}
+	}
+	if !reflect.DeepEqual(got.passing, want.passing) || !reflect.DeepEqual(got.policies, want.policies) {
+		t.Errorf("passing %v, policies %+v,\nwant %v, %+v", got.passing, got.policies, want.passing, want.policies)
+	}
+	for i := range got.hosts {
+		if g, w := got.hosts[i], want.hosts[i]; g.hostKey != w.hostKey || !bytes.Equal(g.text.Text(true), w.text.Text(true)) {
+			t.Errorf("host %v: %s,\nwant %s", g.hostKey, g.text.Text(true), w.text.Text(true))
+		}
+	}
+	if g, w := got.report.Problems(), want.report.Problems(); !reflect.DeepEqual(g, w) {
+		t.Errorf("it says %v,\nwant %v", g, w)
+	}
+}

@@ -1,0 +1,96 @@
+package lower
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+)
+
+// Destination is a backend that routes lead to.
+type Destination struct {
+	// Service and Name are the backend's.
+	Service, Name string
+	// Clusters are the places of those that its hosts are in.
+	Clusters []int
+
+	needs needs
+	facts hostFacts
+}
+
+// needs say what of a backend's hosts policies are told, besides what is told of all.
+type needs struct {
+	// owners says that policies know whose its hosts are, and names that sessions follow the names of these.
+	owners, names bool
+	// revoked says that a policy revokes its hosts.
+	revoked bool
+}
+
+// hostFacts are what of a backend's hosts more depends on than the clusters that they are in: routes, policies and messages.
+type hostFacts struct {
+	// ready says that there is one that takes new sessions.
+	ready bool
+	// named says that hosts are behind names, and faulty that there is something to say of single ones.
+	named, faulty bool
+	// owners and revoked are what policies are told.
+	owners  []string
+	revoked []netip.AddrPort
+}
+
+func (n needs) find(b *backend.Backend, owners Owners) hostFacts {
+	f := hostFacts{ready: b.Ready(), named: slices.ContainsFunc(b.Endpoints, isNamed), faulty: b.Faulty}
+	identity := v1alpha1.IdentityPod
+	if n.names {
+		identity = v1alpha1.IdentityName
+	}
+	if n.owners {
+		f.owners = owners.list(identity, b)
+		slices.Sort(f.owners)
+	}
+	if n.revoked {
+		f.revoked = listAddresses(b)
+		slices.SortFunc(f.revoked, netip.AddrPort.Compare)
+	}
+	return f
+}
+
+// equal tells whether nothing but clusters is another by other facts. What is said of hosts has places in documents, and names are
+// settings of clusters.
+func (f *hostFacts) equal(other *hostFacts) bool {
+	return f.ready == other.ready && !f.named && !other.named && !f.faulty && !other.faulty &&
+		slices.Equal(f.owners, other.owners) && slices.Equal(f.revoked, other.revoked)
+}
+
+// Stays tells whether clusters alone depend on what is another about the backend's hosts: then those are to be chosen again.
+func (d *Destination) Stays(now *backend.Backend, owners Owners) bool {
+	facts := d.needs.find(now, owners)
+	return d.facts.equal(&facts)
+}
+
+// noteNeeds notes what policies are told of a backend's hosts.
+func (l *lowerer) noteNeeds(b *backend.Backend, more needs) {
+	n := l.needs[b]
+	l.needs[b] = needs{n.owners || more.owners, n.names || more.names, n.revoked || more.revoked}
+}
+
+// listDestinations lists the backends that routes lead to, by Service and name.
+func (l *lowerer) listDestinations(clusters []Cluster) []Destination {
+	used := slices.SortedFunc(l.Backends.Used(), func(a, b *backend.Backend) int {
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Name, b.Name))
+	})
+	all, places := make([]Destination, len(used)), make(map[*backend.Backend]int, len(used))
+	for i, b := range used {
+		all[i] = Destination{Service: b.Service, Name: b.Name, needs: l.needs[b], facts: l.needs[b].find(b, l.Owners)}
+		places[b] = i
+	}
+	for at := range clusters {
+		for _, o := range clusters[at].origins {
+			if i, is := places[o.backend]; is && !slices.Contains(all[i].Clusters, at) {
+				all[i].Clusters = append(all[i].Clusters, at)
+			}
+		}
+	}
+	return all
+}
