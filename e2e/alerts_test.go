@@ -283,10 +283,10 @@ func seriesOf(pages map[string]string) map[string]string {
 	for instance, page := range pages {
 		for line := range strings.Lines(page) {
 			at := strings.LastIndexByte(line, ' ')
-			if strings.HasPrefix(line, "#") || at < 0 || !strings.Contains(line, "limpet_") || strings.HasPrefix(line, "envoy_") {
+			name, labels, _ := strings.Cut(strings.TrimSuffix(line[:max(at, 0)], "}"), "{")
+			if strings.HasPrefix(line, "#") || !strings.Contains(name, "limpet_") {
 				continue
 			}
-			name, labels, _ := strings.Cut(strings.TrimSuffix(line[:at], "}"), "{")
 			if labels != "" {
 				labels = "," + labels
 			}
