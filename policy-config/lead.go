@@ -18,8 +18,8 @@ type Lead struct {
 // tagDigits is the length of a tag of 32 bits, in hexadecimal digits.
 const tagDigits = 8
 
-var errLead = errors.New(`must be the name of a cluster and the tag of a backend, of 8 hexadecimal digits in lower case, in a split with the ` +
-	`rule's behind it, such as "shop/rule/0/backend/1 0a1b2c3d4e5f6071"`)
+var errLead = errors.New(`must be the name of a cluster and the tag of a backend, of 8 hexadecimal digits in lower case, ` +
+	`in a split with the rule's behind it, such as "shop/rule/0/backend/1 0a1b2c3d4e5f6071"`)
 
 // Value is that of the header BackendHeader, which routes to the backend match; empty for none.
 func (l Lead) Value() string {

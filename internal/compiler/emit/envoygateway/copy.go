@@ -81,8 +81,8 @@ func (e *emitter) writeCopies(r *sessionRule) {
 	rule := e.findRuleDocument(r)
 	spec := childObject(e.editDocument(&r.Route.Object), "spec")
 	for _, c := range r.copies {
-		doc := cloneJSON(rule).(jsonObject) //nolint:forcetypeassert // a clone is what it was made from
-		delete(doc, "name")                 // a route has each name once
+		doc, _ := cloneJSON(rule).(jsonObject)
+		delete(doc, "name") // a route has each name once
 		if len(listObjects(doc, "matches")) == 0 {
 			doc["matches"] = []any{jsonObject{}}
 		}

@@ -110,8 +110,8 @@ func (e *emitter) supports(r *sessionRule) bool {
 }
 
 // noRoom is what a split lacks whose route is full.
-const noRoom = "the route has no room for a copy of the rule for each backend (16 rules and 128 matches, 16 headers each), so that sessions " +
-	"stay only while Envoy Gateway gives all backends one cluster: not while one is missing or has no ready endpoints, has names for " +
+const noRoom = "the route has no room for a copy of the rule for each backend (16 rules and 128 matches, 16 headers each), " +
+	"so that sessions stay only while Envoy Gateway gives all backends one cluster: not while one is missing or has no ready endpoints, has names for " +
 	"addresses, or while the nearest zone goes first. One whose host is lost goes to any backend"
 
 // hasPerBackendSessions reports whether backends have sessions of their own. That wants a cluster for each backendRef,
