@@ -300,7 +300,8 @@ type Endpoint struct {
 	// Unsettled hosts have an address that was another pod's: they are none for proxies that may not know that. It is the uid of the pod that
 	// has it now; empty for others.
 	Unsettled string
-	// Pod is what has the address, as far as the input says. No proxy is told.
+	// Pod is what has the address, as far as the input says. Proxies are told the object's name, where access logs are to have it, and
+	// no more.
 	Pod Pod
 }
 
