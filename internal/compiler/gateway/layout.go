@@ -38,7 +38,8 @@ func (k *reckoner) take(r *seatedRoute, gateway string) {
 	for _, s := range seats {
 		own[s.hostAt] = true
 	}
-	if short, fits := k.layOut(r, gateway, k.divide(own), Spent{Bytes: r.size}); !fits {
+	names := Spent{Bytes: hostOverhead * len(slices.Concat(fresh...))}
+	if short, fits := k.layOut(r, gateway, k.divide(own), Spent{Bytes: r.size}, names); !fits {
 		k.layout.routes[routeAt{r.Ref(), gateway}] = short
 		for _, s := range slices.Concat(fresh...) {
 			delete(k.hosts, s.hostAt)
@@ -66,7 +67,7 @@ func (k *reckoner) takeRoute(r *seatedRoute, gateway string, at hostAt, own map[
 		maps.DeleteFunc(others, func(h hostAt, _ bool) bool { return own[h] })
 		to := k.divide(others)
 		table.shared = max(table.shared, len(to))
-		short, fits = k.layOut(r, gateway, to, each)
+		short, fits = k.layOut(r, gateway, to, each, Spent{})
 	}
 	if !fits {
 		k.layout.withhold(at, r.Ref()).routes[r.Ref()] = short

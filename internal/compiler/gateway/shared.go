@@ -80,9 +80,8 @@ func (k *reckoner) divide(hosts map[hostAt]bool) (all []*someHosts) {
 	return all
 }
 
-// layOut lays a route out to hosts, which have so much more then, if there is room for it.
-func (k *reckoner) layOut(r *seatedRoute, gateway string, to []*someHosts, more Spent) (Shortage, bool) {
-	var all Spent
+// layOut lays a route out to hosts, which have so much more then, if there is room for that and for what it takes besides.
+func (k *reckoner) layOut(r *seatedRoute, gateway string, to []*someHosts, more, all Spent) (Shortage, bool) {
 	for _, some := range to {
 		all = all.plus(some.cost(more))
 	}

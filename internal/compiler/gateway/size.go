@@ -10,6 +10,9 @@ import (
 // Which rules have sessions is not known yet where this is asked.
 const matchOverhead = 512
 
+// hostOverhead is what each hostname costs besides its routes, be they shared: Envoy takes some of it, and limpet, which counts, the rest.
+const hostOverhead = 256
+
 // sizeOf is how many bytes of Envoy's routes a route comes to at one hostname: its matches, each with what its rule has for every request.
 // Each backend may bring a session policy of its own.
 func sizeOf(route *Route) (size int) {

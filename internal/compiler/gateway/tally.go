@@ -81,7 +81,7 @@ func (t *Tally) Set(ref object.Ref, route *Route) {
 // count counts a route in or out.
 func (t *Tally) count(r *seatedRoute, by int) {
 	for gateway, seats := range r.seats {
-		more := Spent{Bytes: by * r.size * len(seats)}
+		more := Spent{Bytes: by * (r.size + hostOverhead) * len(seats)}
 		t.countNamespace(r.Namespace, gateway, by)
 		for _, s := range seats {
 			more.Copies += t.countAt(s, by, by*r.size)
