@@ -126,10 +126,12 @@ type TLSOptions struct {
 	CipherSuites, Protocols []string
 }
 
-// Host is a set of routes for a hostname.
+// Host is a set of routes for a hostname, or several.
 type Host struct {
-	// Domain is a hostname, one with a first label "*" that stands for one or more labels, or "*" for all.
+	// Domain is a hostname, one with a first label "*" that stands for one or more labels, or "*" for all. It names the host.
 	Domain string
+	// Others are further such hostnames that have the routes.
+	Others []string
 	// Routes are in order of precedence: the first that matches is taken. With none, requests get 404.
 	Routes []Route
 }

@@ -76,6 +76,8 @@ type Input struct {
 	HeldNames policy.HeldNames
 	// Selection is which pods Services select and have left; nil where nothing watches pods.
 	Selection *backend.Selection
+	// Nodes are the machines of a cluster; nil where they are not known.
+	Nodes *backend.Nodes
 	// Draining and Owners are what is known of hosts that terminate, and of addresses; nil for nothing.
 	Draining *lower.Draining
 	Owners   lower.Owners
