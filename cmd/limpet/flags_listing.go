@@ -83,8 +83,8 @@ func (l *listingFlags) read(namespace string) ([]compiler.Source, error) {
 	for _, kind := range slices.Sorted(maps.Keys(l.denied)) {
 		message.PrintWarning(l.stderr, "what hangs on objects of kind "+kind+" is unknown: "+message.MakePrintable(l.denied[kind]))
 	}
-	message.Printf(l.stderr, "these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers of names and "+
-		"addresses, are not known here", config.Host)
+	message.Printf(l.stderr, "these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers "+
+		"of names and addresses, are not known here", config.Host)
 	if l.all {
 		l.namespace = ""
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // checkKept refuses flags that make something next to --list and --retire, which are about a ring that is kept.
 func (k *keygenCommand) checkKept(c *cobra.Command) error {
 	f := c.Flags()
-	makes := k.root || k.addTo != "" || f.Changed("id") || f.Changed("overlap") || f.Changed("expires")
+	makes := slices.ContainsFunc([]string{"root", "add-to", "id", "overlap", "expires"}, f.Changed)
 	switch {
 	case k.list && f.Changed("retire"):
 		return usagef("--list and --retire: name one of the two")

@@ -37,8 +37,8 @@ func newRoot() *cobra.Command {
 			if showVersion {
 				return printVersion(c.OutOrStdout())
 			}
-			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, image, inspect, keygen, plugin, revoke, ticket or " +
-				"version; 'limpet --help' explains them")
+			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, image, inspect, keygen, plugin, revoke, " +
+				"ticket or version; 'limpet --help' explains them")
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print what 'limpet version' prints")
