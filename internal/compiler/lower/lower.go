@@ -86,9 +86,9 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) *Lowered {
 		c.namePods = l.NamePods
 		c.choose(l.Draining, l.Owners)
 		config.Clusters = append(config.Clusters, c.Cluster)
-		config.Remembered.Add(&c.Remembered)
+		config.Add(&c.Remembered)
 	}
-	config.Remembered.Sort()
+	config.Sort()
 	config.Policies = l.policies
 	slices.SortStableFunc(l.traffic, func(a, b *BackendTraffic) int {
 		return cmp.Or(resource.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))
