@@ -11,6 +11,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/follow"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -51,6 +52,8 @@ type Changes struct {
 	Moved  []HostKey
 	// Selection is as in Served.
 	Selection *Selection
+	// Retired are keys that were in force at the last time and are not now.
+	Retired []RetiredKey
 	// Unusable is as in EnvoyOptions.
 	Unusable map[netip.AddrPort]string
 }
@@ -70,6 +73,8 @@ type Update struct {
 	Pods        []PodAt
 	Unsettled   bool
 	Selection   *Selection
+	// Ended has the routes of whose sessions the changes have ended some.
+	Ended map[object.Ref]Ended
 
 	follower *Follower
 	keys     follow.Keys
@@ -163,7 +168,11 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	case err != nil:
 		return nil, err
 	case !followed:
-		return f.compileWhole(c, invalid)
+		u, err := f.compileWhole(c, invalid)
+		if err == nil {
+			u.Ended = f.takeEnded(c)
+		}
+		return u, err
 	}
 	if problems := f.listErrors(); len(problems) > 0 {
 		return nil, problems
@@ -184,7 +193,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	}
 	u.Draining, u.Until = f.state.Draining()
 	u.Pods, u.Unsettled = f.state.Pods()
-	u.Selection = f.state.Selection()
+	u.Selection, u.Ended = f.state.Selection(), f.takeEnded(c)
 	f.last, f.whole, f.refused, f.saidWhole = u, false, false, nil
 	return u, nil
 }

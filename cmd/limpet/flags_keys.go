@@ -67,6 +67,7 @@ func (k *keyFlags) load(stderr io.Writer) (in controller.Input, err error) {
 	if err != nil {
 		return in, err
 	}
+	in.Ring = ring
 	if in.Fingerprints, err = keyfile.FingerprintsOf(ring); err != nil {
 		return in, err
 	}

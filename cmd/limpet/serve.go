@@ -11,7 +11,9 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -377,7 +379,7 @@ func (sc *serveCommand) serveUntil(
 		return err
 	}
 	for address, handler := range map[string]http.Handler{
-		sc.admin:  serve.Admin(server, inputStatus(by), by.Fingerprints, serve.Probes(registry, ready.Load)),
+		sc.admin:  serve.Admin(server, serve.Input{Status: inputStatus(by), Ended: endedStatus(by), Keys: by.Fingerprints}, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),
 	} {
 		if address == "" || address == compiler.NoAdmin {
@@ -419,6 +421,17 @@ func inputStatus(of *controller.Controller) func() serve.InputStatus {
 	return func() serve.InputStatus {
 		refused, since := of.InputState()
 		return serve.InputStatus{Refused: refused, Since: since}
+	}
+}
+
+// endedStatus gives the routes of which edits have ended sessions.
+func endedStatus(of *controller.Controller) func() []serve.EndedStatus {
+	return func() (all []serve.EndedStatus) {
+		for route, e := range of.Ended() {
+			all = append(all, serve.EndedStatus{Route: route.String(), At: e.At, Words: e.String()})
+		}
+		slices.SortFunc(all, func(a, b serve.EndedStatus) int { return strings.Compare(a.Route, b.Route) })
+		return all
 	}
 }
 

@@ -121,6 +121,16 @@ func message(o *unstructured.Unstructured, kind string) (text string) {
 	return text
 }
 
+// hasEvent tells whether there is a warning of an object, with a reason and some words.
+func (c *cluster) hasEvent(t *testing.T, name, reason, words string) bool {
+	t.Helper()
+	return slices.ContainsFunc(c.list(t, object("events.k8s.io/v1", "Event", "default", "")), func(e unstructured.Unstructured) bool {
+		of, _, _ := unstructured.NestedString(e.Object, "regarding", "name")
+		note, _ := e.Object["note"].(string)
+		return of == name && e.Object["reason"] == reason && e.Object["type"] == "Warning" && strings.Contains(note, words)
+	})
+}
+
 // shopAt are the objects of the shop, whose Gateway listens on a port.
 func shopAt(port int) string { return strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)) }
 
@@ -196,12 +206,7 @@ spec:
 		eventually(t, "the fault is told", func() bool {
 			return strings.HasPrefix(condition(c.get(t, broken), "ResolvedRefs", "status", "parents"), "False BackendNotFound")
 		})
-		eventually(t, "people hear of it", func() bool {
-			return slices.ContainsFunc(c.list(t, object("events.k8s.io/v1", "Event", "default", "")), func(e unstructured.Unstructured) bool {
-				of, _, _ := unstructured.NestedString(e.Object, "regarding", "name")
-				return of == "broken" && e.Object["reason"] == "BackendNotFound" && e.Object["type"] == "Warning"
-			})
-		})
+		eventually(t, "people hear of it", func() bool { return c.hasEvent(t, "broken", "BackendNotFound", "nowhere") })
 		if at := client.Get(t, "/cart").Backend; at != home {
 			t.Errorf("the session of %s is at %s", home, at)
 		}

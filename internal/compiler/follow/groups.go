@@ -127,6 +127,7 @@ func (g *group) keepCaches(caches map[object.Ref]stepCaches) {
 func (s *State) addGroup(g *group, p *groupPart) {
 	g.part = p
 	s.groups.all[g], s.fresh[g] = true, true
+	s.endings.add(g)
 	for _, ref := range g.routes {
 		s.groups.byRoute[ref] = g
 	}
@@ -144,6 +145,7 @@ func (s *State) removeGroup(g *group) {
 	delete(s.groups.all, g)
 	delete(s.fresh, g)
 	s.gone = append(s.gone, g.part)
+	s.endings.remove(g)
 	delete(s.groups.draining, g)
 	for _, ref := range g.routes {
 		delete(s.groups.byRoute, ref)
