@@ -305,7 +305,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
 	followed.Server = server
-	serve.RegisterInputMetric(registry, inputStatus(followed))
+	serve.RegisterInputMetric(registry, sc.inputStatus(followed))
 	go gctune.ReleaseWhenIdle(ctx, followed.Done)
 	if err := sc.followInput(ctx, log, followed, registry); err != nil {
 		return err
@@ -379,7 +379,7 @@ func (sc *serveCommand) serveUntil(
 		return err
 	}
 	for address, handler := range map[string]http.Handler{
-		sc.admin:  serve.Admin(server, serve.Input{Status: inputStatus(by), Ended: endedStatus(by), Keys: by.Fingerprints}, serve.Probes(registry, ready.Load)),
+		sc.admin:  serve.Admin(server, serve.Input{Status: sc.inputStatus(by), Ended: endedStatus(by), Keys: by.Fingerprints}, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),
 	} {
 		if address == "" || address == compiler.NoAdmin {
@@ -416,11 +416,21 @@ func (sc *serveCommand) serveUntil(
 	return err
 }
 
-// inputStatus gives what of a controller's input is not in effect.
-func inputStatus(of *controller.Controller) func() serve.InputStatus {
+// inputStatus gives what of a controller's input is not in effect, the keys included.
+func (sc *serveCommand) inputStatus(of *controller.Controller) func() serve.InputStatus {
 	return func() serve.InputStatus {
 		refused, since := of.InputState()
-		return serve.InputStatus{Refused: refused, Since: since}
+		status := serve.InputStatus{Refused: slices.Clone(refused), Since: since}
+		if sc.config.keys.fault == nil {
+			return status
+		}
+		if f := sc.config.keys.fault(); f.Words != "" {
+			status.Refused = append(status.Refused, f.Words)
+			if since.IsZero() || f.Since.Before(since) {
+				status.Since = f.Since
+			}
+		}
+		return status
 	}
 }
 

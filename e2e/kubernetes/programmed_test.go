@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )

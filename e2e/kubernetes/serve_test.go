@@ -232,24 +232,15 @@ spec:
   - matches: [{path: {value: /search}}]
     backendRefs: [{name: cart, port: 80}]
 `)
-		crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "sessionpersistencepolicies.limpet.dev")
-		whole := c.get(t, crd)
 		hasSession := func() bool {
 			r := envoy.Stranger().Get(t, "/search")
 			return r.Status == http.StatusOK && strings.Contains(strings.Join(r.Header["Set-Cookie"], ""), "SEARCH=")
 		}
 		c.set(t, policy)
 		eventually(t, "the policy is in force", hasSession)
-		c.remove(t, crd)
+		restore := c.removeKind(t, "sessionpersistencepolicies.limpet.dev")
 		eventually(t, "the policy is gone with its kind", func() bool { return !hasSession() })
-		fresh := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", whole.GetName())
-		fresh.Object["spec"] = whole.Object["spec"]
-		eventually(t, "the kind comes again", func() bool { return c.get(t, crd) == nil })
-		resource, err := c.resourceOf(fresh)
-		if err != nil {
-			t.Fatal(err)
-		}
-		create(t, resource, fresh)
+		restore()
 		eventually(t, "the policy is taken again", func() bool { return c.apply(t.Context(), policy) == nil })
 		eventually(t, "the policy is in force again", hasSession)
 		if at := client.Get(t, "/cart").Backend; at != home {
