@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -62,7 +61,7 @@ func TestCheckSaysWhatServersRefuse(t *testing.T) {
 // parseObjects reads the objects of a text, those that can be read.
 func parseObjects(text string) (all []map[string]any) {
 	for _, document := range strings.Split(text, "\n---\n") {
-		data, err := yaml.YAMLToJSON([]byte(document))
+		data, err := yaml.YAMLToJSONStrict([]byte(document))
 		var o map[string]any
 		if err == nil && json.Unmarshal(data, &o) == nil && o["kind"] != nil {
 			all = append(all, o)

@@ -16,6 +16,7 @@ import (
 // another process writes statuses, until the route's next generation.
 func TestSessionsEnded(t *testing.T) {
 	c, port := openShop(t, "10.244.13.1")
+	c.forgetRoute(t, shopAt(port))
 	const secret = "limpet-keys-of-ended"
 	ring := harness.NewRing("k", "next")
 	c.setRingOf(t, secret, ring.Only("k").JSON(t))
@@ -67,6 +68,13 @@ func TestSessionsEnded(t *testing.T) {
 		t.Errorf("after a restart it says %q as of %v, and said %q as of %v", now, since, words, at)
 	}
 	c.remove(t, object("limpet.dev/v1alpha1", "SessionPersistencePolicy", "default", "cart"))
+}
+
+// forgetRoute makes the shop's route anew: what other tests have ended is in its status.
+func (c *cluster) forgetRoute(t *testing.T, shop string) {
+	t.Helper()
+	c.remove(t, object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "cart"))
+	c.set(t, shop)
 }
 
 // cartPolicy is a policy for the shop's route.

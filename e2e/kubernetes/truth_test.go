@@ -41,6 +41,7 @@ type witness struct {
 func newWitness(t *testing.T) *witness {
 	c, port := openShop(t, "10.244.16.1", "10.244.16.2")
 	c.keepOnlyEdge(t)
+	c.forgetRoute(t, shopAt(port))
 	w := &witness{c: c, port: port, spare: harness.FreePort(t), random: rand.New(rand.NewPCG(38, 1))}
 	w.setRoute(t)
 	w.setGateway(t)

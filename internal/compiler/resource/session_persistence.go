@@ -104,8 +104,8 @@ func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
 	}
 	chosen, whole := cmp.Or(a.options.Release, main), map[string]any(nil)
 	isOthers := func(s sessionPlace) bool {
-		release, _ := s.release(main)
-		return release != chosen || s.fields[idleKey] != nil
+		release, consistent := s.release(main)
+		return !consistent || release != chosen || s.fields[idleKey] != nil
 	}
 	if !a.options.AssumeAdmitted && (main != chosen || slices.ContainsFunc(sessions, isOthers)) {
 		whole = runtime.DeepCopyJSON(d.Fields)
