@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -27,6 +28,8 @@ type CheckResult struct {
 	Errors Errors
 	// PassedOver is as in Result.
 	PassedOver map[string]int
+	// Until is when statuses become others by time alone; zero for never.
+	Until time.Time
 }
 
 // Worst is the worst verdict of the rows.
@@ -95,14 +98,14 @@ func (o *Options) buildStatuses(in status.Input, rep *report.Report, servesNothi
 	served := cmp.Or(o.served(), &Served{})
 	reportRejected(&in, served, rep)
 	reportParameters(&in, served, rep)
-	in.Problems, in.Proxies, in.Unacknowledged = rep.Problems(), served.Proxies, served.Unacknowledged
+	in.Problems, in.Proxies, in.Unacknowledged, in.Ended = rep.Problems(), served.Proxies, served.Unacknowledged, served.Ended
 	in.Current, in.Now, in.Pause = o.CurrentStatus, o.Time, o.Pause
 	result := &CheckResult{PassedOver: in.Objects.PassedOver}
 	if servesNothing && !o.AllowEmpty {
 		result.Errors = append(rep.ErrorsFrom(report.Refused), emptyProblem)
 		in.Problems = append(in.Problems, emptyProblem)
 	}
-	result.Objects = status.Build(in)
+	result.Objects, result.Until = status.Build(in)
 	return result, in.Problems
 }
 
@@ -124,12 +127,8 @@ func (j *analysis) reportDifferences(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("the earlier input: %w", err)
 	}
-	for _, e := range policy.FindEndedSessions(before.Decisions, j.Decisions) {
-		path := "spec.rules"
-		if e.Rule >= 0 {
-			path = fmt.Sprintf("spec.rules[%d]", e.Rule)
-		}
-		j.rep.WarnAt(e.Route, path, "the sessions of a rule end: "+e.Why)
+	for _, e := range policy.FindEndedSessions([]*policy.Sessions{before.Decisions.Sessions()}, []*policy.Sessions{j.Decisions.Sessions()}) {
+		j.rep.WarnAt(e.Route, e.Path(), "the sessions of a rule end: "+e.Why)
 	}
 	for _, c := range policy.FindChangedValues(before.Decisions, j.Decisions) {
 		j.rep.AdviseAt(c.Route, fmt.Sprintf("spec.rules[%d]", c.Rule), c.Message)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
 )
@@ -203,5 +204,68 @@ func findEnded(t *testing.T, before, after string) (ended []string) {
 		}
 	}
 	slices.Sort(ended)
+	checkFollowedEnd(t, source(before), source(after), ended)
 	return ended
+}
+
+// checkFollowedEnd has a follower take an edit, and wants it to tell of the sessions that a check says end: of a route that is there still.
+func checkFollowedEnd(t *testing.T, before, after []compiler.Source, want []string) {
+	t.Helper()
+	f, err := compiler.NewFollower(compiler.Options{
+		Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin, Served: &compiler.Served{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, sources := range [][]compiler.Source{before, before, after, after} {
+		u, err := f.Replace(sources, compiler.Changes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range u.Ended {
+			got = append(got, e.Why...)
+		}
+	}
+	want = slices.Clone(want)
+	for i, text := range want {
+		want[i] = strings.Replace(text, "the sessions of a rule end: ", "", 1)
+	}
+	want = slices.DeleteFunc(want, func(text string) bool { return strings.HasSuffix(text, "the route is gone, or no listener has it") })
+	if slices.Sort(got); !slices.Equal(got, slices.Compact(want)) {
+		t.Errorf("followed, it tells of\n\t%s\nnot\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// TestRetiredKeyEndsSessions: a key that is in the ring no more has signed sessions that may go on for longer than it has not signed.
+func TestRetiredKeyEndsSessions(t *testing.T) {
+	long, short, none := endedRule("long", "/long", "absoluteTimeout: 8h"), endedRule("short", "/short", "absoluteTimeout: 1h"), endedRule("none", "/none")
+	plain := strings.Replace(endedRule("plain", "/plain"), ", sessionPersistence: {sessionName: s}", "", 1)
+	sources := []compiler.Source{{Name: "in.yaml", Data: []byte(endedCommon + endedRoute(long, short, none, plain))}}
+	f, err := compiler.NewFollower(compiler.Options{
+		Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin, Served: &compiler.Served{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for unused, want := range map[time.Duration]int{-1: 0, 0: 3, 2 * time.Hour: 2, 9 * time.Hour: 1} {
+		var keys []compiler.RetiredKey
+		if unused >= 0 {
+			keys = []compiler.RetiredKey{{ID: "k", Unused: unused}}
+		}
+		u, err := f.Replace(sources, compiler.Changes{Retired: keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules := 0
+		for _, e := range u.Ended {
+			rules += len(e.Rules)
+			if text := `the key "k", with which they may be signed, is in the ring no more`; !slices.Equal(e.Why, []string{text}) {
+				t.Errorf("it says %q", e.Why)
+			}
+		}
+		if rules != want {
+			t.Errorf("a key that has not signed for %v ends the sessions of %d rules, want %d", unused, rules, want)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/follow"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -52,6 +53,8 @@ type Changes struct {
 	// Selection and Nodes are as in Served.
 	Selection *Selection
 	Nodes     *Nodes
+	// Retired are keys that were in force at the last time and are not now.
+	Retired []RetiredKey
 	// Unusable is as in EnvoyOptions.
 	Unusable map[netip.AddrPort]string
 }
@@ -73,6 +76,8 @@ type Update struct {
 	OtherPods map[HostKey][]string
 	Unsettled bool
 	Selection *Selection
+	// Ended has the routes of whose sessions the changes have ended some.
+	Ended map[object.Ref]Ended
 
 	follower *Follower
 	keys     follow.Keys
@@ -166,7 +171,11 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	case err != nil:
 		return nil, err
 	case !followed:
-		return f.compileWhole(c, invalid)
+		u, err := f.compileWhole(c, invalid)
+		if err == nil {
+			u.Ended = f.takeEnded(c)
+		}
+		return u, err
 	}
 	if problems := f.listErrors(); len(problems) > 0 {
 		return nil, problems
@@ -190,7 +199,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	if u.Whole {
 		u.OtherPods = listUIDs(f.state.Pods())
 	}
-	u.Selection = f.state.Selection()
+	u.Selection, u.Ended = f.state.Selection(), f.takeEnded(c)
 	f.last, f.whole, f.refused, f.saidWhole = u, false, false, nil
 	return u, nil
 }

@@ -190,7 +190,15 @@ type Served struct {
 	ClassParameters map[string]string
 	// Unacknowledged has, by their keys, the Gateways whose listeners no connected Envoy has acknowledged, for Check.
 	Unacknowledged map[string]Unacknowledged
+	// Ended has the routes of which edits have ended sessions, for Check.
+	Ended map[object.Ref]Ended
 }
+
+// Ended is sessions of a route that edits have ended.
+type Ended = status.Ended
+
+// TellEnded is how long people are told of such sessions.
+const TellEnded = status.TellEnded
 
 // Unacknowledged is a Gateway whose listeners no connected Envoy has acknowledged.
 type Unacknowledged = status.Unacknowledged

@@ -68,9 +68,10 @@ func (s *tenants) compile(t *testing.T, sources []Source, m *memory) *shared {
 	problems := j.rep.Problems()
 	m.incumbents = j.findIncumbents()
 	m.cache.endCompilation(true)
-	return &shared{j.Plan.Proxy, status.Build(status.Input{
+	statuses, _ := status.Build(status.Input{
 		Objects: j.objects, Attachments: j.Topology.Attachments, Decisions: j.Decisions, Traffic: j.Traffic, Problems: problems, Now: o.Time,
-	}), problems}
+	})
+	return &shared{j.Plan.Proxy, statuses, problems}
 }
 
 // compileAll compiles what everybody has. The files of hostile namespaces whose names sort first go before the others.

@@ -11,7 +11,9 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -303,7 +305,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
 	followed.Server = server
-	serve.RegisterInputMetric(registry, inputStatus(followed))
+	serve.RegisterInputMetric(registry, sc.inputStatus(followed))
 	go gctune.ReleaseWhenIdle(ctx, followed.Done)
 	if err := sc.followInput(ctx, log, followed, registry); err != nil {
 		return err
@@ -377,7 +379,7 @@ func (sc *serveCommand) serveUntil(
 		return err
 	}
 	for address, handler := range map[string]http.Handler{
-		sc.admin:  serve.Admin(server, inputStatus(by), by.Fingerprints, serve.Probes(registry, ready.Load)),
+		sc.admin:  serve.Admin(server, serve.Input{Status: sc.inputStatus(by), Ended: endedStatus(by), Keys: by.Fingerprints}, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),
 	} {
 		if address == "" || address == compiler.NoAdmin {
@@ -414,11 +416,32 @@ func (sc *serveCommand) serveUntil(
 	return err
 }
 
-// inputStatus gives what of a controller's input is not in effect.
-func inputStatus(of *controller.Controller) func() serve.InputStatus {
+// inputStatus gives what of a controller's input is not in effect, the keys included.
+func (sc *serveCommand) inputStatus(of *controller.Controller) func() serve.InputStatus {
 	return func() serve.InputStatus {
 		refused, since := of.InputState()
-		return serve.InputStatus{Refused: refused, Since: since}
+		status := serve.InputStatus{Refused: slices.Clone(refused), Since: since}
+		if sc.config.keys.fault == nil {
+			return status
+		}
+		if f := sc.config.keys.fault(); f.Words != "" {
+			status.Refused = append(status.Refused, f.Words)
+			if since.IsZero() || f.Since.Before(since) {
+				status.Since = f.Since
+			}
+		}
+		return status
+	}
+}
+
+// endedStatus gives the routes of which edits have ended sessions.
+func endedStatus(of *controller.Controller) func() []serve.EndedStatus {
+	return func() (all []serve.EndedStatus) {
+		for route, e := range of.Ended() {
+			all = append(all, serve.EndedStatus{Route: route.String(), At: e.At, Words: e.String()})
+		}
+		slices.SortFunc(all, func(a, b serve.EndedStatus) int { return strings.Compare(a.Route, b.Route) })
+		return all
 	}
 }
 

@@ -174,7 +174,7 @@ func (c *cluster) followKeys(ctx context.Context, keys *keyFlags, overlap func()
 		Config: c.config, Namespace: c.flags.namespace, Name: c.flags.keys, Log: c.log,
 		Changed: c.source.Touch, Every: c.flags.rotateKeys, Overlap: overlap,
 	}
-	keys.ring = ring.Ring
+	keys.ring, keys.fault = ring.Ring, ring.Fault
 	if err := c.readRoots(ctx, keys); err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ rejected.
 A generation is a hash of all that is served: an Envoy that shows its Gateway's
 has everything. -o wide adds addresses and versions, -o json and -o yaml print all
 there is. Keys are shown by fingerprints, which hold nothing of them: Envoys with the
-same keys have the same number in their gauge limpet_keys_fingerprint.
+same keys have the same number in their gauge limpet_keys_fingerprint. For a day
+after an edit that ended sessions, the routes are listed whose they were.
 
 The exit code is 0 when all of the input is in effect, each Gateway has an Envoy and
 every Envoy has everything, else 1.`
@@ -134,7 +135,20 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 			return err
 		}
 	}
+	if err := printEnded(to, status.Ended); err != nil {
+		return err
+	}
 	return printInput(to, status.Input)
+}
+
+// printEnded prints the routes of which edits have ended sessions.
+func printEnded(to io.Writer, ended []serve.EndedStatus) (err error) {
+	for _, e := range ended {
+		if err == nil {
+			_, err = fmt.Fprintf(to, "\n%s, at %s: %s\n", e.Route, e.At.Format(time.RFC3339), message.MakePrintable(e.Words))
+		}
+	}
+	return err
 }
 
 // printInput prints what of the input is not in effect.

@@ -81,8 +81,7 @@ func (w *town) setAll(t *testing.T) {
 }
 
 func (w *town) setRing(t *testing.T) {
-	w.c.set(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: default}\ntype: limpet.dev/keys\nstringData:\n  keys.json: %q\n",
-		w.secret, w.keys.Only(w.ring...).JSON(t)))
+	w.c.setRingOf(t, w.secret, w.keys.Only(w.ring...).JSON(t))
 }
 
 func (w *town) setCertificate(t *testing.T) {

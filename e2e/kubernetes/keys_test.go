@@ -37,9 +37,12 @@ func (c *cluster) ring(t *testing.T) (string, policyconfig.KeyRing) {
 }
 
 // setRing writes a ring into the Secret.
-func (c *cluster) setRing(t *testing.T, text string) {
+func (c *cluster) setRing(t *testing.T, text string) { c.setRingOf(t, ringSecret, text) }
+
+// setRingOf writes a ring into a Secret.
+func (c *cluster) setRingOf(t *testing.T, secret, text string) {
 	t.Helper()
-	c.set(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: default}\ntype: limpet.dev/keys\nstringData:\n  keys.json: %q\n", ringSecret, text))
+	c.set(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: default}\ntype: limpet.dev/keys\nstringData:\n  keys.json: %q\n", secret, text))
 }
 
 // TestKeysInSecret: limpet makes the ring, follows it, keeps the last good one, and puts a fresh key in when it is time. No session

@@ -2,12 +2,9 @@ package kubernetes
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/e2e/internal/standin"
@@ -80,12 +77,7 @@ func TestClassDeleted(t *testing.T) {
 	c.set(t, doomedGateway("late", harness.FreePort(t)))
 	late := object("gateway.networking.k8s.io/v1", "Gateway", "default", "late")
 	serving.AwaitLine(t, `Gateway default/late: spec.gatewayClassName: .*its GatewayClass is being deleted.*`)
-	eventually(t, "people hear of it", func() bool {
-		return slices.ContainsFunc(c.list(t, object("events.k8s.io/v1", "Event", "default", "")), func(e unstructured.Unstructured) bool {
-			note, _ := e.Object["note"].(string)
-			return e.Object["reason"] == "GatewaysExist" && strings.Contains(note, "default/edge")
-		})
-	})
+	eventually(t, "people hear of it", func() bool { return c.hasEvent(t, "doomed", "GatewaysExist", "default/edge") })
 	if got := envoy.Stranger().Get(t, "/cart").Status; got != 200 || c.get(t, class) == nil {
 		t.Errorf("the class is deleted, its Gateway is there, and a request gets %d", got)
 	}

@@ -121,6 +121,16 @@ func message(o *unstructured.Unstructured, kind string) (text string) {
 	return text
 }
 
+// hasEvent tells whether there is a warning of an object, with a reason and some words.
+func (c *cluster) hasEvent(t *testing.T, name, reason, words string) bool {
+	t.Helper()
+	return slices.ContainsFunc(c.list(t, object("events.k8s.io/v1", "Event", "default", "")), func(e unstructured.Unstructured) bool {
+		of, _, _ := unstructured.NestedString(e.Object, "regarding", "name")
+		note, _ := e.Object["note"].(string)
+		return of == name && e.Object["reason"] == reason && e.Object["type"] == "Warning" && strings.Contains(note, words)
+	})
+}
+
 // shopAt are the objects of the shop, whose Gateway listens on a port.
 func shopAt(port int) string { return strings.ReplaceAll(shop, "PORT", fmt.Sprint(port)) }
 
@@ -196,12 +206,7 @@ spec:
 		eventually(t, "the fault is told", func() bool {
 			return strings.HasPrefix(condition(c.get(t, broken), "ResolvedRefs", "status", "parents"), "False BackendNotFound")
 		})
-		eventually(t, "people hear of it", func() bool {
-			return slices.ContainsFunc(c.list(t, object("events.k8s.io/v1", "Event", "default", "")), func(e unstructured.Unstructured) bool {
-				of, _, _ := unstructured.NestedString(e.Object, "regarding", "name")
-				return of == "broken" && e.Object["reason"] == "BackendNotFound" && e.Object["type"] == "Warning"
-			})
-		})
+		eventually(t, "people hear of it", func() bool { return c.hasEvent(t, "broken", "BackendNotFound", "nowhere") })
 		if at := client.Get(t, "/cart").Backend; at != home {
 			t.Errorf("the session of %s is at %s", home, at)
 		}
@@ -227,24 +232,15 @@ spec:
   - matches: [{path: {value: /search}}]
     backendRefs: [{name: cart, port: 80}]
 `)
-		crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "sessionpersistencepolicies.limpet.dev")
-		whole := c.get(t, crd)
 		hasSession := func() bool {
 			r := envoy.Stranger().Get(t, "/search")
 			return r.Status == http.StatusOK && strings.Contains(strings.Join(r.Header["Set-Cookie"], ""), "SEARCH=")
 		}
 		c.set(t, policy)
 		eventually(t, "the policy is in force", hasSession)
-		c.remove(t, crd)
+		restore := c.removeKind(t, "sessionpersistencepolicies.limpet.dev")
 		eventually(t, "the policy is gone with its kind", func() bool { return !hasSession() })
-		fresh := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", whole.GetName())
-		fresh.Object["spec"] = whole.Object["spec"]
-		eventually(t, "the kind comes again", func() bool { return c.get(t, crd) == nil })
-		resource, err := c.resourceOf(fresh)
-		if err != nil {
-			t.Fatal(err)
-		}
-		create(t, resource, fresh)
+		restore()
 		eventually(t, "the policy is taken again", func() bool { return c.apply(t.Context(), policy) == nil })
 		eventually(t, "the policy is in force again", hasSession)
 		if at := client.Get(t, "/cart").Backend; at != home {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/message"
@@ -36,6 +37,8 @@ import (
 // Input is all that a compilation reads.
 type Input struct {
 	Keys policyconfig.Keys
+	// Ring is the ring of these keys, be it sealed there or not; none where Envoys have their own.
+	Ring policyconfig.KeyRing
 	// Scopes, if there is something, has Gateways get their part of the keys in place of these.
 	Scopes *compiler.ScopeKeys
 	// Fingerprints are those of the keys.
@@ -105,6 +108,7 @@ type Controller struct {
 	compiling atomic.Int32 // compilations under way
 	rejected  atomic.Bool  // the last check knew of something that an Envoy did not take
 	checking  sync.Mutex   // of the cache that checks share
+	again     *time.Timer  // of the next check that is due by time alone
 
 	acknowledged acknowledged
 
@@ -129,9 +133,11 @@ type remembered struct {
 	input     *Input // of the last pass that came to something; nil before the first
 	published map[string]published
 	keys      keyfile.Fingerprints
-	unused    time.Duration             // the longest that a session of what is published goes on without a request
-	unusable  map[netip.AddrPort]string // addresses at which no listener can be, with the reason
-	unsettled time.Time                 // since when there are addresses that Envoys may not know to be other pods'; zero for none
+	ring      policyconfig.KeyRing          // of the keys of the last pass that came to something
+	ended     map[object.Ref]compiler.Ended // sessions that edits have ended
+	unused    time.Duration                 // the longest that a session of what is published goes on without a request
+	unusable  map[netip.AddrPort]string     // addresses at which no listener can be, with the reason
+	unsettled time.Time                     // since when there are addresses that Envoys may not know to be other pods'; zero for none
 	// unserved says that some of these were found after what is published was made, and news that there is something that statuses may
 	// depend on.
 	unserved, news bool
@@ -204,6 +210,7 @@ func (c *Controller) pass(since time.Time) {
 	what := ""
 	if err == nil {
 		message.PrintProblems(c.Stderr, p.warnings)
+		c.printEnded(p)
 		what, err = c.publish(since, p)
 	}
 	said := c.loop.failure

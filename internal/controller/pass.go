@@ -20,6 +20,8 @@ type pass struct {
 	result *compiler.Result
 	// warnings are the problems that it is the first to find.
 	warnings []compiler.Problem
+	// ended says of routes which of their sessions it has ended.
+	ended []string
 	// repeats says that the input is that of the pass before.
 	repeats bool
 }
@@ -121,11 +123,14 @@ func (c *Controller) update(p *pass) error {
 func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
 	changes := compiler.Changes{
 		Keys: p.input.Keys, Scopes: p.input.Scopes, Time: p.now, Moved: moved, Unusable: c.remembered.unusable, Nodes: p.input.Nodes,
+		Retired: p.retired(c.remembered.ring),
 	}
 	c.Memory.Recall(&changes)
 	if p.update, err = c.remembered.follower.Replace(p.input.Sources, changes); err != nil {
 		return err
 	}
+	c.remembered.ring = p.input.Ring
+	c.noteEnded(p)
 	p.warnings = append(p.warnings, p.update.NewWarnings...)
 	c.remembered.news = c.remembered.news || !p.update.SaysSame
 	return nil

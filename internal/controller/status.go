@@ -27,16 +27,24 @@ func (c *Controller) Statuses(current func(object.Ref) json.RawMessage, pause fu
 	if c.Proxies != nil {
 		served.Proxies, served.ClassParameters = c.Proxies()
 	}
-	served.Unacknowledged = c.unacknowledged(o.Time)
+	served.Unacknowledged, served.Ended = c.unacknowledged(o.Time), c.Ended()
 	c.rejected.Store(len(served.Rejected) > 0)
-	decided, sources := c.recall(&o)
+	checked, err := c.check(&o)
+	if err == nil {
+		c.lookAgain(checked.Until)
+	}
+	return checked, err
+}
+
+func (c *Controller) check(o *compiler.Options) (*compiler.CheckResult, error) {
+	decided, sources := c.recall(o)
 	switch {
 	case decided != nil:
-		return decided.Statuses(o), nil
+		return decided.Statuses(*o), nil
 	case sources == nil:
 		return &compiler.CheckResult{}, nil
 	default: // they can't be followed
-		return compiler.Statuses(sources, o)
+		return compiler.Statuses(sources, *o)
 	}
 }
 

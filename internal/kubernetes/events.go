@@ -14,6 +14,8 @@ import (
 	typedeventsv1 "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
+
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 )
 
 // Events tells people of objects that have become bad, or good again, where "kubectl describe" and "kubectl events" show it. Of each
@@ -65,7 +67,9 @@ func NewEvents(ctx context.Context, config *rest.Config) (*Events, error) {
 // The conditions of which people ought to hear: those that are good when they are true, and those that are bad then.
 var (
 	goodConditions = []string{"Accepted", "Programmed", "ResolvedRefs"}
-	badConditions  = []string{"Conflicted", "PartiallyInvalid", "OverlappingTLSConfig", "InsecureFrontendValidationMode"}
+	badConditions  = []string{
+		"Conflicted", "PartiallyInvalid", "OverlappingTLSConfig", "InsecureFrontendValidationMode", v1alpha1.ConditionSessionsEnded,
+	}
 )
 
 // maxNote is how long the text of an event may be, in bytes.

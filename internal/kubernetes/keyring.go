@@ -32,6 +32,13 @@ type Keyring struct {
 	lock   sync.Mutex
 	ring   policyconfig.KeyRing
 	secret *corev1.Secret // that has it
+	fault  Fault
+}
+
+// Fault says why something is not in effect, and since when; nothing where it is.
+type Fault struct {
+	Words string
+	Since time.Time
 }
 
 // lead is how long a fresh key is known before it signs: proxies that are away for longer learn it when they are back, and till then
@@ -77,6 +84,24 @@ func (k *Keyring) Ring() policyconfig.KeyRing {
 	return k.ring
 }
 
+// Fault says what is wrong with the Secret as it is now, while the last good ring stays.
+func (k *Keyring) Fault() Fault {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	return k.fault
+}
+
+// tellFault says what is wrong with the Secret.
+func (k *Keyring) tellFault(words string) {
+	k.Log.Error(words, "secret", k.Namespace+"/"+k.Name)
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	if k.fault.Since.IsZero() {
+		k.fault.Since = time.Now()
+	}
+	k.fault.Words = "Secret " + k.Namespace + "/" + k.Name + ": " + words
+}
+
 // take reads a Secret's ring.
 func (k *Keyring) take(secret *corev1.Secret) error {
 	name := "Secret " + k.Namespace + "/" + k.Name
@@ -93,7 +118,7 @@ func (k *Keyring) take(secret *corev1.Secret) error {
 	}
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	k.ring, k.secret = ring, secret
+	k.ring, k.secret, k.fault = ring, secret, Fault{}
 	return nil
 }
 
@@ -107,12 +132,12 @@ func (k *Keyring) follow(ctx context.Context, client *typedcorev1.CoreV1Client) 
 			return
 		}
 		if err := k.take(secret); err != nil {
-			k.Log.Error("the key ring is no good, and the last one stays", "reason", err)
+			k.tellFault("the key ring is no good, and the last one stays: " + err.Error())
 			return
 		}
 		k.Changed()
 	}, func() {
-		k.Log.Error("the key ring's Secret is gone; its ring stays until this process ends", "secret", k.Namespace+"/"+k.Name)
+		k.tellFault("the key ring's Secret is gone; its ring stays until this process ends, and the next one makes another, with which all sessions end")
 	})
 }
 

@@ -196,7 +196,7 @@ func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.Cust
 	}
 	for kind, w := range s.watches {
 		if wanted[kind] != w.resource {
-			s.log.Info("a kind is gone, and its objects with it", "kind", kind.String())
+			s.log.Warn("a kind is gone, and its objects with it", "kind", kind.String())
 			w.stop()
 			delete(s.watches, kind)
 			s.removeKind(ctx, kind)

@@ -20,6 +20,8 @@ type Status struct {
 	Input    InputStatus        `json:"input"`
 	Gateways []GatewayStatus    `json:"gateways"`
 	Envoys   []xds.ClientStatus `json:"envoys"`
+	// Ended are the routes of which edits have ended sessions within the last day, by their names.
+	Ended []EndedStatus `json:"ended,omitempty"`
 	// Keys are those that Envoys are served; nil where they have their own.
 	Keys *keyfile.Fingerprints `json:"keys,omitempty"`
 }
@@ -30,15 +32,30 @@ type InputStatus struct {
 	Since   time.Time `json:"since,omitzero"`
 }
 
+// EndedStatus says of a route when the last edit was that has ended sessions of its rules, and what has ended them.
+type EndedStatus struct {
+	Route string    `json:"route"`
+	At    time.Time `json:"at"`
+	Words string    `json:"words"`
+}
+
 // GatewayStatus is what is served for a Gateway.
 type GatewayStatus struct {
 	Gateway    string `json:"gateway"`
 	Generation string `json:"generation"`
 }
 
+// Input says of the input that is served what is in effect, which sessions its edits have ended, and which keys Envoys get.
+type Input struct {
+	Status func() InputStatus
+	Ended  func() []EndedStatus
+	Keys   func() keyfile.Fingerprints
+}
+
 // NewStatus says what a server serves, and to whom.
-func NewStatus(s *xds.Server, input InputStatus, keys keyfile.Fingerprints) Status {
-	status := Status{Input: input, Gateways: []GatewayStatus{}, Envoys: []xds.ClientStatus{}}
+func NewStatus(s *xds.Server, of Input) Status {
+	status := Status{Input: of.Status(), Ended: of.Ended(), Gateways: []GatewayStatus{}, Envoys: []xds.ClientStatus{}}
+	keys := of.Keys()
 	if len(keys.Keys) > 0 {
 		status.Keys = &keys
 	}
@@ -65,8 +82,8 @@ func Probes(metrics prometheus.Gatherer, ready func() bool) *http.ServeMux {
 }
 
 // Admin answers people on this machine too: what of the input is in effect, who is connected, what they are served, and profiles.
-func Admin(s *xds.Server, input func() InputStatus, keys func() keyfile.Fingerprints, probes *http.ServeMux) http.Handler {
-	probes.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, NewStatus(s, input(), keys())) })
+func Admin(s *xds.Server, input Input, probes *http.ServeMux) http.Handler {
+	probes.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, NewStatus(s, input)) })
 	probes.HandleFunc("GET /config", func(w http.ResponseWriter, r *http.Request) {
 		key := r.URL.Query().Get("gateway")
 		if !slices.Contains(s.Gateways(), key) {

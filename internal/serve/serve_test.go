@@ -87,7 +87,10 @@ func TestAdmin(t *testing.T) {
 	ready, registry := false, prometheus.NewRegistry()
 	RegisterKeys(registry, c.Fingerprints)
 	refused := func() InputStatus { return InputStatus{Refused: []string{"b.yaml: no good"}} }
-	handler := Admin(c.Server, refused, c.Fingerprints, Probes(registry, func() bool { return ready }))
+	ended := func() []EndedStatus {
+		return []EndedStatus{{Route: "HTTPRoute shop/cart", Words: "the sessions of a rule ended"}}
+	}
+	handler := Admin(c.Server, Input{refused, ended, c.Fingerprints}, Probes(registry, func() bool { return ready }))
 	key := token.Key{ID: "k", Secret: keys.Ring.Keys[0].Secret}
 	get := func(path, host, header string) (int, string) {
 		request := httptest.NewRequest(http.MethodGet, "http://"+host+path, nil)
@@ -108,6 +111,7 @@ func TestAdmin(t *testing.T) {
 		{"/readyz", here, "", 503, "not ready"},
 		{"/status", here, "", 200, `"gateway":"default/one"`},
 		{"/status", "localhost:18001", "", 200, "default/two"},
+		{"/status", here, "", 200, `"ended":[{"route":"HTTPRoute shop/cart","at":`},
 		{"/status", "[::1]:18001", "", 200, "default/two"},
 		{"/status", "rebound.example:18001", "", 403, ""},
 		{"/status", here, "Origin: https://elsewhere.example", 403, ""},

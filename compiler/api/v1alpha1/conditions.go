@@ -20,6 +20,12 @@ const (
 	// ConditionXBackendTrafficPolicyAffected stands on the objects that an XBackendTrafficPolicy has an effect on and, with
 	// status False, on a Gateway on which one has none for want of room in its status, as the other two do.
 	ConditionXBackendTrafficPolicyAffected = Group + "/XBackendTrafficPolicyAffected"
+
+	// ConditionSessionsEnded stands on a route while an edit that ended sessions of its rules is not long ago: until the route's next
+	// generation, and for a day at most. Its lastTransitionTime is when the last such edit took effect.
+	ConditionSessionsEnded = Group + "/SessionsEnded"
+	// ReasonSessionsEnded is its reason; the message says what has ended them.
+	ReasonSessionsEnded = "SessionsEnded"
 )
 
 // ControllerName is who limpet is in the entries that it writes into status.

@@ -160,9 +160,6 @@ func TestStatusIsLeftAlone(t *testing.T) {
 		if got, has := obj["status"]; has != had || !reflect.DeepEqual(got, want) {
 			t.Errorf("status %v became %v", want, got)
 		}
-		if got := a.Pruned(obj); len(got) != 0 {
-			t.Errorf("status %v: pruned %q", want, got)
-		}
 	}
 }
 
@@ -206,32 +203,6 @@ func TestUnknownFieldsStay(t *testing.T) {
 func routeWith(sessionPersistence string) string {
 	return "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: b}," +
 		" spec: {rules: [{sessionPersistence: " + sessionPersistence + "}]}}"
-}
-
-func TestPruned(t *testing.T) {
-	for _, c := range []struct {
-		gen  APIRelease
-		text string
-		want []string
-	}{
-		{Gateway16, routeWith("{cookie: {name: s}}"), []string{"spec.rules[0].sessionPersistence.cookie"}},
-		{Gateway17, routeWith("{cookie: {name: s}}"), nil},
-		{Gateway17, routeWith("{sessionName: s, cookieConfig: {}, idleTimeout: 1s}"), []string{
-			"spec.rules[0].sessionPersistence.cookieConfig",
-			"spec.rules[0].sessionPersistence.idleTimeout", "spec.rules[0].sessionPersistence.sessionName",
-		}},
-		{Gateway16, "{apiVersion: v1, kind: Service, spec: {x: y}}", nil},
-		{Gateway16, "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {foo: 1}, extra: 1}", []string{"extra", "metadata.foo"}},
-		{Gateway16, "{}", nil},
-	} {
-		obj, before := decodeObject(t, c.text), decodeObject(t, c.text)
-		if got := newAdmitter(t, c.gen).Pruned(obj); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %s: got %q, want %q", c.gen, c.text, got, c.want)
-		}
-		if !reflect.DeepEqual(obj, before) {
-			t.Errorf("%s: the object became %v", c.text, obj)
-		}
-	}
 }
 
 // TestConcurrentUse admits the corpus from several goroutines over one fresh admitter with CRDs of its own.

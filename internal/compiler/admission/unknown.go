@@ -19,18 +19,6 @@ func IsUnknownField(e *field.Error) bool {
 	return e.Type == field.ErrorTypeForbidden && e.Detail == unknownField
 }
 
-// Pruned gives the paths of the fields that a server with these CRDs would silently drop from the object, such as
-// spec.rules[0].sessionPersistence.cookie, in order of the alphabet. The object stays as it is; status is not
-// looked at. The result is empty for a kind that is not served at all.
-func (a *Admitter) Pruned(obj map[string]any) []string {
-	v, _ := a.resolve(obj)
-	if v == nil {
-		return nil
-	}
-	_, unknown := v.dropUnknown(obj)
-	return unknown
-}
-
 func unknownFields(paths []string) field.ErrorList {
 	errs := make(field.ErrorList, 0, len(paths))
 	for _, path := range paths {

@@ -123,6 +123,7 @@ func (g *group) keepCaches(caches map[object.Ref]stepCaches) {
 func (s *State) addGroup(g *group, p *groupPart) {
 	g.part = p
 	s.groups.all[g], s.fresh[g] = true, true
+	s.endings.add(g)
 	for _, ref := range g.routes {
 		s.groups.byRoute[ref] = g
 	}
@@ -139,6 +140,7 @@ func (s *State) removeGroup(g *group) {
 	delete(s.fresh, g)
 	s.gone = append(s.gone, g.part)
 	delete(s.groups.passing, g)
+	s.endings.remove(g)
 	for _, ref := range g.routes {
 		delete(s.groups.byRoute, ref)
 	}

@@ -34,6 +34,7 @@ type groupPart struct {
 	taken        map[object.Ref]int // of the frame: ancestors in the status of policies that it reads, besides Gateways
 	soleHosts    gateway.SoleHosts
 	held         policy.HeldNames
+	sessions     *policy.Sessions
 	// status is for the statuses of objects, and attachments are those of policies that the frame has.
 	status      status.Part
 	attachments []policy.Attachment
@@ -80,7 +81,7 @@ func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*group
 		setMember(p.passing, i, p.clusters[i].Remembered.IsPassing())
 	}
 	p.cookies = s.listCookies(made.Decisions)
-	p.soleHosts = made.Topology.SoleHosts()
+	p.soleHosts, p.sessions = made.Topology.SoleHosts(), made.Decisions.Sessions()
 	p.status = status.Part{
 		Attachments: made.Topology.Attachments, Paths: made.Decisions.Paths, Renames: made.Decisions.Renames, Traffic: made.Traffic,
 	}

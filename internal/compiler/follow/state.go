@@ -83,6 +83,7 @@ type State struct {
 	incumbents incumbents
 	gone       []*groupPart
 	fresh      map[*group]bool
+	endings    endings
 }
 
 // New makes a state without objects.
@@ -92,6 +93,7 @@ func New(s Settings) *State {
 		askers: askers{index.Sets[key, *group]{}}, attached: map[*sessionPolicy]*report.Report{},
 		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), said: newSaid(),
 		selected: newSelected(), room: newRoom(), layout: newLayout(), incumbents: newIncumbents(), fresh: map[*group]bool{},
+		endings: newEndings(),
 	}
 }
 

@@ -1,71 +1,200 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// EndedSessions is a rule's sessions of which an edit of the input ends all, or those whose cookies it moves.
+// EndedSessions is sessions of which an edit of the input ends all, or those whose cookies it moves.
 type EndedSessions struct {
-	// Route is the rule's route, as it is after the edit if it still is there, else as it was. Rule is the index of the rule
-	// in it, -1 if the rule is not there any more.
+	// Route is the route whose sessions they are, as it is after the edit if it still is there, else as it was, and then Gone is true.
 	Route *gateway.Route
-	Rule  int
+	Gone  bool
+	// Rule is the index of the rule in it, -1 if the rule is not there any more. Had are the rules that had the sessions before the edit,
+	// by the scopes that they would have by themselves.
+	Rule int
+	Had  []string
 	// Why says what ends them.
 	Why string
 }
 
+// Path leads to the rule in the route.
+func (e *EndedSessions) Path() string {
+	if e.Rule < 0 {
+		return "spec.rules"
+	}
+	return fmt.Sprintf("spec.rules[%d]", e.Rule)
+}
+
+// Sessions is what of decisions says which sessions there are.
+type Sessions struct {
+	paths   []*Decision // those with a session
+	routes  []*gateway.Route
+	cookies map[string]keptCookies
+}
+
+// Sessions gives what of the decisions says which sessions there are.
+func (d *Decisions) Sessions() *Sessions {
+	s := &Sessions{cookies: d.indexCookies()}
+	for _, path := range d.Paths {
+		if path.Scope != "" && len(path.Policies) > 0 {
+			s.paths = append(s.paths, path)
+		}
+	}
+	known := map[*gateway.Route]bool{}
+	for key := range d.rules {
+		if !known[key.route] {
+			known[key.route] = true
+			s.routes = append(s.routes, key.route)
+		}
+	}
+	return s
+}
+
+// LongLived gives those that may go on without a request for longer than a time: all of them that may, by their routes. None has ended.
+func (s *Sessions) LongLived(unused time.Duration) (all []EndedSessions) {
+	for _, path := range s.paths {
+		if longest := path.Policies[0].LongestUnused(); longest == 0 || longest > unused {
+			all = append(all, EndedSessions{Route: path.Route, Rule: path.Rule, Had: []string{path.ownScope()}})
+		}
+	}
+	return all
+}
+
 // FindEndedSessions compares what was decided before an edit of the input with what is decided after it. A session that the edit
 // lets live has its scope and its name, in the same cookie or header.
-func FindEndedSessions(before, after *Decisions) (ended []EndedSessions) {
-	sessions, rules := after.indexByScope()
-	wereKept, areKept := before.indexCookies(), after.indexCookies()
-	reported := map[string]bool{}
-	for _, was := range before.Paths {
-		key, own := was.Scope, rules.findRebound(was)
-		if own != nil {
-			key += " in " + own.Scope
-		}
-		if was.Scope == "" || len(was.Policies) == 0 || reported[key] {
-			continue
-		}
-		e := EndedSessions{Route: was.Route, Rule: -1}
-		if is := sessions[was.Scope]; own != nil {
-			e.Route, e.Rule = own.Route, own.Rule
-			e.Why = fmt.Sprintf("its sessions belonged to %s and belong to %s (spec.scope of a policy for the route)", was.Scope, own.Scope)
-		} else if is != nil {
-			e.Route, e.Rule, e.Why = is.Route, is.Rule, describeDifference(&was.Policies[0], &is.Policies[0])
-			if e.Why == "" {
-				e.Why = describeMove(wereKept[was.Scope], areKept[was.Scope])
+func FindEndedSessions(before, after []*Sessions) (ended []EndedSessions) {
+	now, wereKept := newSessionIndex(after), joinCookies(before)
+	type place struct {
+		route object.Ref
+		key   string
+	}
+	reported := map[place]int{}
+	for _, s := range before {
+		for _, was := range s.paths {
+			e, key := now.findEnd(was, wereKept[was.Scope])
+			at := place{was.Route.Ref(), key}
+			switch i, known := reported[at]; {
+			case e == nil:
+			case !known:
+				reported[at] = len(ended)
+				ended = append(ended, *e)
+			case !slices.Contains(ended[i].Had, e.Had[0]):
+				ended[i].Had = append(ended[i].Had, e.Had[0])
 			}
-		} else {
-			e.Route, e.Rule, e.Why = describeLoss(was, rules)
-		}
-		if e.Why != "" {
-			reported[key] = true
-			ended = append(ended, e)
 		}
 	}
 	return ended
 }
 
+// joinCookies gives where cookies are in all of some decisions.
+func joinCookies(of []*Sessions) map[string]keptCookies {
+	if len(of) == 1 {
+		return of[0].cookies
+	}
+	all := map[string]keptCookies{}
+	for _, s := range of {
+		for scope, c := range s.cookies { // an XBackend's may be in several
+			kept := all[scope]
+			all[scope] = keptCookies{slices.Concat(kept.paths, c.paths), slices.Concat(kept.hosts, c.hosts)}
+		}
+	}
+	return all
+}
+
+// sessionIndex is the sessions after an edit: by their scope and route, and for those of a route that is not there by their scope alone.
+type sessionIndex struct {
+	byRoute map[scopeOnRoute]*Decision
+	byScope map[string]*Decision
+	cookies map[string]keptCookies
+	rules   func() *ruleIndex // which takes long to make, and is asked for where sessions are lost or shared
+}
+
+type scopeOnRoute struct {
+	scope string
+	route object.Ref
+}
+
+func newSessionIndex(of []*Sessions) *sessionIndex {
+	x := &sessionIndex{byRoute: map[scopeOnRoute]*Decision{}, byScope: map[string]*Decision{}, cookies: joinCookies(of)}
+	for _, s := range of {
+		for _, path := range s.paths {
+			x.byRoute[scopeOnRoute{path.Scope, path.Route.Ref()}], x.byScope[path.Scope] = path, path
+		}
+	}
+	x.rules = sync.OnceValue(func() *ruleIndex { return newRuleIndex(of) })
+	return x
+}
+
+// findEnd says what has ended the sessions of a path, nil for nothing, and the key by which they are told of once in a route.
+func (x *sessionIndex) findEnd(was *Decision, kept keptCookies) (e *EndedSessions, key string) {
+	is := cmp.Or(x.byRoute[scopeOnRoute{was.Scope, was.Route.Ref()}], x.byScope[was.Scope])
+	e, key = &EndedSessions{Route: was.Route, Rule: -1}, was.Scope
+	var own *Decision
+	if is == nil || is.ofRoute || was.ofRoute {
+		own = x.rules().findRebound(was)
+	}
+	switch {
+	case own != nil:
+		e.Route, e.Rule = own.Route, own.Rule
+		e.Why = fmt.Sprintf("its sessions belonged to %s and belong to %s (spec.scope of a policy for the route)", was.Scope, own.Scope)
+		key += " in " + own.Scope
+	case is != nil:
+		e.Route, e.Rule = is.Route, is.Rule
+		if e.Why = describeDifference(&was.Policies[0], &is.Policies[0]); e.Why == "" {
+			e.Why = describeMove(kept, x.cookies[was.Scope])
+		}
+	default:
+		e.Route, e.Rule, e.Why = describeLoss(was, x.rules())
+		e.Gone = x.rules().routes[was.Route.Ref()] == nil
+	}
+	if e.Why == "" {
+		return nil, key
+	}
+	e.Had = []string{was.ownScope()}
+	return e, key
+}
+
 // ruleIndex is the rules of an input: those of each route, and the rule that would have a scope if it had a session.
 type ruleIndex struct {
-	routes  map[string]*gateway.Route
+	routes  map[object.Ref]*gateway.Route
 	byScope map[string]ruleKey
 	// sessions are those of each rule by the scope that it would have by itself.
 	sessions map[string][]*Decision
 }
 
+func newRuleIndex(of []*Sessions) *ruleIndex {
+	x := &ruleIndex{map[object.Ref]*gateway.Route{}, map[string]ruleKey{}, map[string][]*Decision{}}
+	for _, s := range of {
+		for _, path := range s.paths {
+			own := path.ownScope()
+			x.sessions[own] = append(x.sessions[own], path)
+		}
+		for _, route := range s.routes {
+			x.routes[route.Ref()] = route
+			for i := range route.Value.Spec.Rules {
+				x.byScope[RuleIdentity(route, i).Scope()] = ruleKey{nil, route, i}
+			}
+		}
+	}
+	return x
+}
+
+// ownScope is what the rule's tokens are bound to if they are bound to the rule.
+func (d *Decision) ownScope() string { return RuleIdentity(d.Route, d.Rule).Scope() }
+
 // findRebound gives a session of the same rule that other rules of its route share now and did not, or the other way round; nil if
 // the rule has the session still.
 func (x *ruleIndex) findRebound(was *Decision) *Decision {
-	own := x.sessions[RuleIdentity(was.Route, was.Rule).Scope()]
+	own := x.sessions[was.ownScope()]
 	if slices.ContainsFunc(own, func(is *Decision) bool { return is.Scope == was.Scope }) {
 		return nil
 	}
@@ -76,28 +205,10 @@ func (x *ruleIndex) findRebound(was *Decision) *Decision {
 	return own[i]
 }
 
-// indexByScope gives the sessions by their scopes, and the rules.
-func (d *Decisions) indexByScope() (sessions map[string]*Decision, rules ruleIndex) {
-	sessions = map[string]*Decision{}
-	rules = ruleIndex{map[string]*gateway.Route{}, map[string]ruleKey{}, map[string][]*Decision{}}
-	for _, path := range d.Paths {
-		if path.Scope != "" && len(path.Policies) > 0 {
-			sessions[path.Scope] = path
-			own := RuleIdentity(path.Route, path.Rule).Scope()
-			rules.sessions[own] = append(rules.sessions[own], path)
-		}
-	}
-	for key := range d.rules {
-		rules.routes[key.route.Origin().String()] = key.route
-		rules.byScope[RuleIdentity(key.route, key.rule).Scope()] = key
-	}
-	return sessions, rules
-}
-
 // describeLoss says why there is no session with a scope any more, and where.
-func describeLoss(was *Decision, rules ruleIndex) (route *gateway.Route, rule int, why string) {
+func describeLoss(was *Decision, rules *ruleIndex) (route *gateway.Route, rule int, why string) {
 	id := RuleIdentity(was.Route, was.Rule)
-	route = rules.routes[was.Route.Origin().String()]
+	route = rules.routes[was.Route.Ref()]
 	is, there := rules.byScope[id.Scope()]
 	switch {
 	case route == nil:

@@ -98,24 +98,34 @@ func TestReleaseByTheOption(t *testing.T) {
 	}
 }
 
-// TestWhatAnOlderClusterDrops warns of the fields of 1.7 that a cluster with 1.6 would not keep.
+// TestWhatServersRefuse warns of what is read in a session and the API server of a release, the option's or the document's, does not take.
 //
-// requirements: S20
-func TestWhatAnOlderClusterDrops(t *testing.T) {
-	const dropped = "is a field of Gateway API 1.7: a cluster with 1.6 drops it from the HTTPRoute without a word"
+// requirements: S20, S21
+func TestWhatServersRefuse(t *testing.T) {
+	const at = "spec.rules[0].sessionPersistence"
+	refused := func(path, release string) string {
+		return path + ": is no field of Gateway API " + release + ": its API server refuses"
+	}
+	ofBoth := document(httpRoute, "spec: {rules: [{sessionPersistence: {sessionName: a, idleTimeout: 1h}}, {sessionPersistence: {cookie: {name: a}}}]}")
 	for name, c := range map[string]struct {
 		release  sessionapi.APIRelease
 		document string
 		want     []string
 	}{
-		"a field of 1.7 on 1.6":  {sessionapi.Release16, ruleWith("cookie: {name: a}"), []string{"spec.rules[0].sessionPersistence.cookie: " + dropped}},
+		"a field of 1.7 on 1.6":  {sessionapi.Release16, ruleWith("cookie: {name: a}"), []string{refused(at+".cookie", "1.6")}},
 		"a field of 1.7 on 1.7":  {sessionapi.Release17, ruleWith("cookie: {name: a}"), nil},
 		"a field of 1.7, unsaid": {sessionapi.Unstated, ruleWith("cookie: {name: a}"), nil},
 		"a field of 1.6 on 1.6":  {sessionapi.Release16, ruleWith("sessionName: a"), nil},
-		"a field of 1.5, with a field of 1.7 in another rule": {
-			sessionapi.Release16, document(httpRoute, "spec: {rules: [{sessionPersistence: {idleTimeout: 1h}}, {sessionPersistence: {cookie: {name: a}}}]}"),
-			[]string{"spec.rules[1].sessionPersistence.cookie: " + dropped},
-		},
+		"a field of 1.6, unsaid": {sessionapi.Unstated, ruleWith("sessionName: a"), nil},
+		"a field of 1.6 on 1.7": {sessionapi.Release17, ruleWith("sessionName: a"), []string{
+			at + ": the API server of Gateway API 1.7 refuses the HTTPRoute: Invalid value: cookie must be specified for Cookie type", refused(at+".sessionName", "1.7"),
+		}},
+		"an idleTimeout on 1.6":      {sessionapi.Release16, ruleWith("idleTimeout: 1h"), []string{refused(at+".idleTimeout", "1.6")}},
+		"an idleTimeout, unsaid":     {sessionapi.Unstated, ruleWith("idleTimeout: 1h"), []string{"; write it in a SessionPersistencePolicy"}},
+		"rules of two releases, 1.6": {sessionapi.Release16, ofBoth, []string{refused(at+".idleTimeout", "1.6"), refused("spec.rules[1].sessionPersistence.cookie", "1.6")}},
+		"rules of two releases, unsaid": {sessionapi.Unstated, ofBoth, []string{
+			at + ": the API server of Gateway API 1.7 refuses", refused(at+".idleTimeout", "1.7"), refused(at+".sessionName", "1.7"),
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep := reportOf(t, resource.Options{Release: c.release}, c.document)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/internal/compiler/support"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -91,9 +92,9 @@ func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
 		return nil
 	})
 	main := a.releaseFor(k, shows)
-	of := func(releases ...sessionapi.APIRelease) map[string]any {
+	of := func(wanted sessionapi.APIRelease) map[string]any {
 		return k.withSessions(d.Fields, func(s sessionPlace) map[string]any {
-			if release, consistent := s.release(main); !consistent || !slices.Contains(releases, release) {
+			if release, consistent := s.release(main); !consistent || release != wanted {
 				return nil
 			}
 			fields := runtime.DeepCopyJSON(s.fields)
@@ -101,8 +102,13 @@ func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
 			return fields
 		})
 	}
-	if shows[sessionapi.Release17] && a.options.Release == sessionapi.Release16 {
-		a.warnPruned(d, k.Kind, of(sessionapi.Release16, sessionapi.Release17))
+	chosen, whole := cmp.Or(a.options.Release, main), map[string]any(nil)
+	isOthers := func(s sessionPlace) bool {
+		release, consistent := s.release(main)
+		return !consistent || release != chosen || s.fields[idleKey] != nil
+	}
+	if !a.options.AssumeAdmitted && (main != chosen || slices.ContainsFunc(sessions, isOthers)) {
+		whole = runtime.DeepCopyJSON(d.Fields)
 	}
 	judged := of(main)
 	a.applyCRDs(d, judged, main)
@@ -110,6 +116,9 @@ func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
 		a.applyCRDs(d, of(other), other)
 	}
 	a.readSessions(d, sessions, main, mark)
+	if whole != nil {
+		a.warnRefused(d, whole, chosen, a.rep.Since(mark))
+	}
 	d.Fields = k.withSessions(judged, func(sessionPlace) map[string]any { return nil })
 }
 
@@ -153,14 +162,29 @@ func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main 
 	}
 }
 
-// warnPruned says what a cluster with Gateway API 1.6, as the option says, would drop of a document of 1.7 without a
-// word (S20).
-func (a *admitter) warnPruned(d *read.Document, kind string, fields map[string]any) {
-	for _, path := range a.admitters[sessionapi.Release16].Pruned(fields) {
-		if strings.Contains(path, sessionKey) {
-			a.rep.WarnAt(d, path, fmt.Sprintf("is a field of Gateway API 1.7: a cluster with 1.6 drops it from the %s without a word", kind))
+// warnRefused says what an API server with the CRDs of a release does not take of a document that is read all the same, but for what is an
+// error (S20, S21).
+func (a *admitter) warnRefused(d *read.Document, fields map[string]any, of sessionapi.APIRelease, errors []report.Problem) {
+	server := crdReleases[of]
+	for _, e := range a.admitters[of].Admit(fields) {
+		isSaid := slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == report.ShownPath(e.Field) })
+		switch {
+		case isSaid || e.Field == "" || e.Field == "<nil>": // which says that there are others
+		case admission.IsUnknownField(e):
+			a.rep.WarnAt(d, e.Field, fmt.Sprintf("is no field of Gateway API %s: its API server refuses the %s, or drops the field without a word "+
+				"where fields are not validated%s", server, d.StringAt("kind"), sayWhere(e.Field)))
+		default:
+			a.rep.WarnAt(d, e.Field, fmt.Sprintf("the API server of Gateway API %s refuses the %s: %s", server, d.StringAt("kind"), e.ErrorBody()))
 		}
 	}
+}
+
+// sayWhere says where a field may be written that is in no release any more.
+func sayWhere(path string) string {
+	if strings.HasSuffix(path, "."+idleKey) {
+		return "; write it in a SessionPersistencePolicy"
+	}
+	return ""
 }
 
 var crdReleases = map[sessionapi.APIRelease]admission.APIRelease{

@@ -77,7 +77,8 @@ func buildStatuses(t *testing.T, decide func(*decided), documents ...string) []s
 	if decide != nil {
 		decide(d)
 	}
-	return status.Build(status.Input{Objects: objects, Attachments: attachments, Decisions: d.Decisions, Problems: d.problems, Now: now})
+	statuses, _ := status.Build(status.Input{Objects: objects, Attachments: attachments, Decisions: d.Decisions, Problems: d.problems, Now: now})
+	return statuses
 }
 
 // newProblem is what is said of an object under a reason.

@@ -56,13 +56,16 @@ type Input struct {
 	Proxies map[string]Proxies
 	// Unacknowledged has, by their keys, the Gateways whose listeners no connected Envoy has acknowledged.
 	Unacknowledged map[string]Unacknowledged
-	Pause          parallel.Pause
+	// Ended has the routes of which edits have ended sessions.
+	Ended map[object.Ref]Ended
+	Pause parallel.Pause
 }
 
 // Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, routes with a Host,
 // and Services that policies affect, in this order, each kind in the order in which it was admitted. A Gateway whose
-// class is not in the input has none, for it is another controller's; so have parentRefs that lead to it.
-func Build(in Input) []Object {
+// class is not in the input has none, for it is another controller's; so have parentRefs that lead to it. Until is when statuses become
+// others by time alone; zero for never.
+func Build(in Input) (objects []Object, until time.Time) {
 	b := &builder{
 		crowded:      crowdedPaths{},
 		Input:        in,
@@ -97,7 +100,7 @@ func Build(in Input) []Object {
 	b.writeHostRoutes()
 	b.writeAuthServices()
 	b.writeServices()
-	return b.objects
+	return b.objects, b.until
 }
 
 type builder struct {
@@ -113,6 +116,7 @@ type builder struct {
 	trafficAt       map[trafficKey][]*lower.BackendTraffic
 	crowded         crowdedPaths
 	objects         []Object
+	until           time.Time
 }
 
 func (b *builder) addObject(kind metav1.TypeMeta, meta metav1.ObjectMeta, status any) {

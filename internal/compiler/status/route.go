@@ -10,13 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // ownedByRoute are the conditions that go from a route's entry when they hold no more.
-var ownedByRoute = append([]string{string(gatewayv1.RouteConditionPartiallyInvalid)}, ownedByAffected...)
+var ownedByRoute = append([]string{string(gatewayv1.RouteConditionPartiallyInvalid), v1alpha1.ConditionSessionsEnded}, ownedByAffected...)
 
 func (b *builder) writeRoutes() {
 	for _, r := range b.Objects.Routes {
@@ -48,7 +49,8 @@ func (b *builder) newRouteParents(route *gateway.Route, was []gatewayv1.RoutePar
 		}
 		parents = append(parents, gatewayv1.RouteParentStatus{
 			ParentRef: p.Ref, ControllerName: b.Objects.ControllerName(),
-			Conditions: b.newWriter(route.Value.ObjectMeta).merge(there, ownedByRoute, b.routeConditions(route, p)...),
+			Conditions: b.newWriter(route.Value.ObjectMeta).merge(there, ownedByRoute,
+				append(b.routeConditions(route, p), b.sessionsEnded(route, there)...)...),
 		})
 	}
 	return parents

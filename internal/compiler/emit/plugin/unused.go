@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"cmp"
 	"iter"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 // nothing but their keys don't count.
 func LongestUnused(policies iter.Seq[*policyconfig.Policy]) (longest time.Duration) {
 	for p := range policies {
-		longest = max(longest, time.Duration(cmp.Or(p.IdleTimeout, p.AbsoluteTimeout))*time.Second)
+		longest = max(longest, p.LongestUnused())
 	}
 	return longest
 }

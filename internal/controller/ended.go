@@ -1,0 +1,61 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/keyfile"
+	"github.com/limpet-proxy/limpet/internal/message"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Ended gives the routes of which edits have ended sessions, as far back as people are told of that.
+func (c *Controller) Ended() map[object.Ref]compiler.Ended {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	ended := maps.Clone(c.remembered.ended)
+	maps.DeleteFunc(ended, func(_ object.Ref, e compiler.Ended) bool { return time.Since(e.At) >= compiler.TellEnded })
+	return ended
+}
+
+// noteEnded notes the routes of whose sessions a pass has ended some.
+func (c *Controller) noteEnded(p *pass) {
+	r := &c.remembered
+	r.news = r.news || len(p.update.Ended) > 0
+	maps.DeleteFunc(r.ended, func(_ object.Ref, e compiler.Ended) bool { return p.now.Sub(e.At) >= compiler.TellEnded })
+	for ref, e := range p.update.Ended {
+		p.ended = append(p.ended, ref.String()+": "+e.String())
+		if r.ended == nil {
+			r.ended = map[object.Ref]compiler.Ended{}
+		}
+		r.ended[ref] = r.ended[ref].Add(e)
+	}
+}
+
+// printEnded says whose sessions a pass has ended.
+func (c *Controller) printEnded(p *pass) {
+	for _, text := range slices.Sorted(slices.Values(p.ended)) {
+		message.PrintWarning(c.Stderr, text)
+	}
+}
+
+// retired lists the keys with which sessions may be signed and which are not in the ring of a pass any more.
+func (p *pass) retired(before policyconfig.KeyRing) (keys []compiler.RetiredKey) {
+	for id, signed := range keyfile.Retired(before, p.input.Ring, p.now) {
+		keys = append(keys, compiler.RetiredKey{ID: id, Unused: p.now.Sub(signed)})
+	}
+	return keys
+}
+
+// lookAgain has statuses looked at again at a time; zero is never.
+func (c *Controller) lookAgain(at time.Time) {
+	if c.again != nil {
+		c.again.Stop()
+	}
+	if !at.IsZero() {
+		c.again = time.AfterFunc(time.Until(at), c.Changed)
+	}
+}

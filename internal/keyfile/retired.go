@@ -1,0 +1,31 @@
+package keyfile
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// Retired gives the keys of a ring that are not in the next one and verified until then, with the time at which each may have signed last:
+// that at which a key before it began to, where that is written, else now.
+func Retired(before, after policyconfig.KeyRing, now time.Time) map[string]time.Time {
+	retired, signed := map[string]time.Time{}, now
+	for i := range before.Keys {
+		k := &before.Keys[i]
+		began := time.Unix(int64(k.NotBefore), 0)
+		if began.After(now) {
+			continue // it has signed nothing yet
+		}
+		stays := slices.ContainsFunc(after.Keys, func(o policyconfig.Key) bool { return o.ID == k.ID && bytes.Equal(o.Secret, k.Secret) })
+		end := before.EndOf(k)
+		if verifies := end == 0 || time.Unix(int64(end), 0).After(now); !stays && verifies {
+			retired[k.ID] = signed
+		}
+		if k.NotBefore != 0 && began.Before(signed) {
+			signed = began
+		}
+	}
+	return retired
+}
