@@ -78,7 +78,7 @@ type checkCommand struct {
 func newCheck() *cobra.Command {
 	var cc checkCommand
 	c := &cobra.Command{
-		Use:     "check -f PATH... [-o table|yaml|json] [--strict]",
+		Use:     "check PATH... [-o table|yaml|json] [--strict]",
 		Short:   "Say what becomes of each object",
 		Long:    checkHelp,
 		Example: checkExamples,

@@ -96,7 +96,7 @@ type compileCommand struct {
 func newCompile() *cobra.Command {
 	var cc compileCommand
 	c := &cobra.Command{
-		Use:     "compile -f PATH... [-t envoy|envoy-gateway|istio|plugin] [-o DIR]",
+		Use:     "compile PATH... [-t envoy|envoy-gateway|istio|plugin] [-o DIR]",
 		Short:   "Compile Gateway API YAML for Envoy, Istio or Envoy Gateway",
 		Long:    compileHelp,
 		Example: compileExamples,

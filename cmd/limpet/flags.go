@@ -39,7 +39,8 @@ func (f *inputFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVarP(&f.paths, "file", "f", nil,
-		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it),\na URL or - for standard input; may be repeated")
+		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it),\n"+
+			"a pattern, several of these with commas between them, a URL or - for\nstandard input; may be repeated, and -f may be left out")
 	flags.StringArrayVarP(&f.kustomizations, "kustomize", "k", nil,
 		"build the kustomization in `DIR`, as kubectl does; may be repeated")
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
@@ -56,12 +57,12 @@ func (f *inputFlags) register(c *cobra.Command) {
 	f.policies.register(flags)
 }
 
-// check is a cobra argument check: arguments are further paths, so that "-f *.yaml" does what it says.
+// check is a cobra argument check: arguments are paths too.
 func (f *inputFlags) check(c *cobra.Command, args []string) error {
-	if len(f.paths)+len(f.kustomizations) == 0 && !f.elsewhere {
-		return usagef("-f PATH or -k DIR is required; see '%s --help'", c.CommandPath())
-	}
 	f.paths = append(f.paths, args...)
+	if len(f.paths)+len(f.kustomizations) == 0 && !f.elsewhere {
+		return usagef("name files or folders, such as '%s routes/'; see '%[1]s --help'", c.CommandPath())
+	}
 	if _, err := netip.ParseAddr(f.bind); err != nil {
 		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", f.bind)
 	}

@@ -13,10 +13,15 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// Print prints each line of a text with limpet's name in front; errors that were joined are one a line.
+// Print prints each line of a text with limpet's name in front; errors that were joined are one a line. A line that begins with two
+// spaces goes on from the one before, or is to be copied, and is printed as it is.
 func Print(to io.Writer, text string) {
 	for line := range strings.Lines(text) {
-		fmt.Fprintf(to, "limpet: %s\n", strings.TrimRight(line, "\n"))
+		name := "limpet: "
+		if strings.HasPrefix(line, "  ") {
+			name = ""
+		}
+		fmt.Fprintf(to, "%s%s\n", name, strings.TrimRight(line, "\n"))
 	}
 }
 
