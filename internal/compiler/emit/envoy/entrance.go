@@ -57,6 +57,9 @@ func (s *Served) Entrances() ([]Entrance, error) {
 func (e *Entrance) add(config *routev3.RouteConfiguration, tls bool) {
 	e.TLS, e.HTTP = tls, true
 	for _, host := range config.VirtualHosts {
+		if len(host.Routes) == 0 {
+			continue // it answers 404
+		}
 		for _, domain := range host.Domains {
 			if !strings.Contains(domain, ":") && !slices.Contains(e.Domains, domain) { // with a port it is the same one
 				e.Domains = append(e.Domains, domain)
