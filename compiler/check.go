@@ -117,10 +117,10 @@ func (j *analysis) reportDifferences(o *Options) error {
 		if e.Rule >= 0 {
 			path = fmt.Sprintf("spec.rules[%d]", e.Rule)
 		}
-		j.rep.WarnAt(e.Route, path, "the sessions of a rule end: "+e.Why)
+		j.rep.WarnAt(report.SessionsEnd, e.Route, path, "the sessions of a rule end: "+e.Why)
 	}
 	for _, c := range policy.FindChangedValues(before.Decisions, j.Decisions) {
-		j.rep.AdviseAt(c.Route, fmt.Sprintf("spec.rules[%d]", c.Rule), c.Message)
+		j.rep.AdviseAt(report.ValueChanges, c.Route, fmt.Sprintf("spec.rules[%d]", c.Rule), c.Message)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (j *analysis) reportDifferences(o *Options) error {
 func reportRejected(in *status.Input, served *Served, rep *report.Report) {
 	for _, g := range in.Attachments.Gateways {
 		if words := served.Rejected[g.Gateway.Key()]; words != "" {
-			rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
+			rep.WarnForAt(report.EnvoyRejects, g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func reportRejected(in *status.Input, served *Served, rep *report.Report) {
 func reportParameters(in *status.Input, served *Served, rep *report.Report) {
 	for _, g := range in.Attachments.Gateways {
 		if words := served.Proxies[g.Gateway.Key()].Invalid; words != "" {
-			rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
+			rep.WarnForAt(report.InvalidParameters, g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
 		}
 	}
 	for _, c := range in.Objects.Classes {
@@ -146,7 +146,7 @@ func reportParameters(in *status.Input, served *Served, rep *report.Report) {
 			continue
 		}
 		if words := served.ClassParameters[c.Name]; words != "" {
-			rep.WarnForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
+			rep.WarnForAt(report.InvalidParameters, c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
 		}
 	}
 }

@@ -180,7 +180,7 @@ func TestFieldsOfForeignKinds(t *testing.T) {
 func TestProblemsArePrintable(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	hostile := subject{object.Ref{Kind: object.KindService, Name: "\x1b[2J" + long}, "a\nb.yaml", nil}
-	p := report.NewProblem(hostile, "spec."+long, "first\nsecond "+long)
+	p := report.NewProblem(InvalidField, hostile, "spec."+long, "first\nsecond "+long)
 	if !strings.HasPrefix(p.Object, `Service \x1b[2Jxxx`) || !strings.HasPrefix(p.Message, `first\nsecond xxx`) || p.File != `a\nb.yaml` {
 		t.Errorf("got %+v", p)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	"github.com/limpet-proxy/limpet/internal/compiler/support"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -86,7 +87,7 @@ func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
 		release, consistent := s.release(sessionapi.Unstated)
 		if shows[release] = true; !consistent {
 			_, errs := sessionapi.ReadInline(s.fields, s.path)
-			a.rep.Error(d, errs...)
+			a.rep.Error(report.InvalidField, d, errs...)
 		}
 		return nil
 	})
@@ -135,9 +136,9 @@ func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main 
 		}
 		text, is := value.(string)
 		if _, err := policyconfig.ParseDuration(text); !is {
-			a.rep.Error(d, field.TypeInvalid(s.path.Child(idleKey), value, "must be a string"))
+			a.rep.Error(report.InvalidField, d, field.TypeInvalid(s.path.Child(idleKey), value, "must be a string"))
 		} else if err != nil {
-			a.rep.Error(d, field.Invalid(s.path.Child(idleKey), text, err.Error()))
+			a.rep.Error(report.InvalidField, d, field.Invalid(s.path.Child(idleKey), text, err.Error()))
 		}
 	}
 	for _, s := range sessions {
@@ -145,7 +146,7 @@ func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main 
 			return
 		}
 		inline, errs := sessionapi.ReadInline(s.fields, s.path)
-		a.rep.Error(d, errs...)
+		a.rep.Error(report.InvalidField, d, errs...)
 		if a.sessions == nil {
 			a.sessions = map[string]*sessionapi.InlineSession{}
 		}
@@ -158,7 +159,7 @@ func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main 
 func (a *admitter) warnPruned(d *read.Document, kind string, fields map[string]any) {
 	for _, path := range a.admitters[sessionapi.Release16].Pruned(fields) {
 		if strings.Contains(path, sessionKey) {
-			a.rep.WarnAt(d, path, fmt.Sprintf("is a field of Gateway API 1.7: a cluster with 1.6 drops it from the %s without a word", kind))
+			a.rep.WarnAt(report.DroppedField, d, path, fmt.Sprintf("is a field of Gateway API 1.7: a cluster with 1.6 drops it from the %s without a word", kind))
 		}
 	}
 }

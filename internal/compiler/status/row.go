@@ -108,7 +108,7 @@ func IdleAdvice(objects []Object, subjects []report.Subject, controller gatewayv
 				string(v1alpha1.ConditionProgrammed),
 			); a.ControllerName == controller && c != nil &&
 				c.Status == metav1.ConditionFalse {
-				p := report.NewProblem(
+				p := report.NewProblem(report.PolicyIdle,
 					about,
 					"",
 					fmt.Sprintf("for %s %s: %s", stringOr(a.AncestorRef.Kind, ""), a.AncestorRef.Name, c.Message),

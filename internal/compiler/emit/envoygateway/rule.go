@@ -9,6 +9,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -79,12 +80,12 @@ func (e *emitter) supports(r *sessionRule) bool {
 		return false
 	}
 	if len(r.Backends) > 0 && r.countLive() == 0 {
-		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("backendRefs").String(),
+		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("backendRefs").String(),
 			"all weights are 0, and then Envoy Gateway answers 500 to requests of sessions too")
 	}
 	r.renamePolicies()
 	if r.failsWithHost() && r.hasRetriable() {
-		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().String(),
+		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().String(),
 			"where a part of the split has onHostLost Fail, the others' requests are not tried again on another host either: "+
 				"one that is refused gets 503")
 	}
