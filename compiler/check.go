@@ -58,7 +58,7 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):
-		return &CheckResult{Rows: status.RefusalRows(problems), Errors: problems}, nil
+		return &CheckResult{Rows: status.ProblemRows(problems), Errors: problems}, nil
 	case err != nil:
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package compiler
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/describe"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -42,7 +43,15 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 	if j.Shared.LoadBalancing != nil {
 		in.LoadBalancing = j.Shared.LoadBalancing.Attachments
 	}
-	return describe.Describe(ref, section, in), nil
+	d := describe.Describe(ref, section, in)
+	if d.IsIdle() {
+		for _, p := range j.rep.Problems() {
+			if p.Ref == ref && !p.Advice {
+				d.Findings = append(d.Findings, strings.TrimPrefix(p.Path+": "+p.Message, ": "))
+			}
+		}
+	}
+	return d, nil
 }
 
 // findSharedPath gives the path that the cookies of a scope share on the target; empty if they don't.

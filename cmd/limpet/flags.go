@@ -134,6 +134,7 @@ type configFlags struct {
 	adminAll bool
 	filter   filterFlags
 	verdict  verdictFlags
+	output   outputFlags
 	keys     keyFlags
 	story    storyFlags
 	module   moduleFlags
@@ -149,6 +150,7 @@ func (f *configFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.adminAll, "admin-all", false, adminAllUsage)
 	f.filter.register(flags, "default: that of the copy that limpet writes")
 	f.verdict.register(flags, "write nothing if anything is left out or not honoured")
+	f.output.register(flags, "tell of advice too, and of each object that has a finding")
 	f.keys.register(flags)
 	f.story.register(flags)
 }
@@ -170,7 +172,7 @@ func (f *configFlags) check(c *cobra.Command, args []string) error {
 	if err := f.verdict.check(); err != nil {
 		return err
 	}
-	if err := f.story.check(); err != nil {
+	if err := errors.Join(f.output.check(), f.story.check()); err != nil {
 		return err
 	}
 	return f.keys.check()

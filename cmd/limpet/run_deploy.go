@@ -62,7 +62,7 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	if err != nil {
 		return nil, err
 	}
-	message.PrintProblems(c.ErrOrStderr(), result.Warnings)
+	message.PrintProblems(c.ErrOrStderr(), result.Warnings, d.controller.Style)
 	message.PrintPassedOver(c.ErrOrStderr(), result.PassedOver)
 	for _, served := range result.Served {
 		more, err := served.Entrances()

@@ -25,6 +25,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/gctune"
+	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
@@ -312,9 +313,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	if err != nil {
 		return err
 	}
-	for _, w := range result.Warnings {
-		log.Warn(w.String())
-	}
+	message.PrintProblems(followed.Stderr, result.Warnings, followed.Style)
 	defer func() {
 		stop()
 		sc.cluster.awaitEnd()

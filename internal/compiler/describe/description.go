@@ -18,6 +18,8 @@ type Description struct {
 	Section string `json:"sectionName,omitempty"`
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
+	// Findings are what is wrong with an object that no request comes through.
+	Findings []string `json:"findings,omitempty"`
 	// Sessions is what is effective on each path through the object.
 	Sessions []Session `json:"sessions,omitempty"`
 	// Requests is how requests that no session pins are spread over each backend's hosts, and the budget of retries.
@@ -27,6 +29,11 @@ type Description struct {
 	// Targets and Effects are those of a policy: what becomes of it at each target, and what it does on each path.
 	Targets []Target `json:"targets,omitempty"`
 	Effects []Effect `json:"effects,omitempty"`
+}
+
+// IsIdle reports whether nothing comes through the object.
+func (d *Description) IsIdle() bool {
+	return len(d.Targets)+len(d.Effects)+len(d.Sessions)+len(d.Requests) == 0
 }
 
 // TrafficPath is a path that requests take. Listeners through which the same is effective are put together.

@@ -59,12 +59,13 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 
 // reportQualified tells the owner of a route whose cookie has another name than the one that is written.
 func (d *reporter) reportQualified(r Rename) {
-	why := "has been so since limpet began to watch"
+	why := "it has that name since limpet first saw it beside another session's cookie of its own name, and keeps it for the sessions that there are"
 	if r.Rival != "" {
-		why = fmt.Sprintf("under its own it would overwrite that of %s, which goes first: "+
+		why = fmt.Sprintf("under its own name it would overwrite that of %s, which goes first: "+
 			"their names, Domains and paths are the same or one has no path, and a client may reach both", r.Rival)
 	}
-	d.rep.WarnForAt(report.CookieRenamed, r.Route, report.ReasonNameQualified, r.At, fmt.Sprintf("the cookie %q is called %q, for %s", r.From, r.To, why))
+	d.rep.WarnForAt(report.CookieRenamed, r.Route, report.ReasonNameQualified, r.At, fmt.Sprintf(
+		"the cookie %q is served as %q: %s; give the session a name of its own", r.From, r.To, why))
 }
 
 // findHolding gives the objects of which some field has an effect on the rule. What they come to elsewhere is for their status

@@ -55,7 +55,9 @@ func (r *Report) UnsupportedAt(code Code, about Subject, path, message string) {
 }
 
 // ErrorAt notes an error at a path, which may be empty, in words of its own: what it is about is left out.
-func (r *Report) ErrorAt(code Code, about Subject, path, message string) { r.ErrorForAt(code, about, "", path, message) }
+func (r *Report) ErrorAt(code Code, about Subject, path, message string) {
+	r.ErrorForAt(code, about, "", path, message)
+}
 
 // ErrorForAt is ErrorAt for what the object's status says too, under the reason of a condition.
 func (r *Report) ErrorForAt(code Code, about Subject, reason, path, message string) {
