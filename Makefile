@@ -19,7 +19,7 @@ endif
 COMMAND_TAGS := -tags kustomize_disable_go_plugin_support
 
 FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json tools/linked.sha256 $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
-COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
+COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler filter internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
 NATIVE_PEERS := dist/peers/libempty.so dist/peers/librust.so
@@ -46,8 +46,8 @@ browser: build ## run the example for browsers: https://shop.localhost:10443, se
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy exec bin/browser
 
 # What tests need besides Go; with these variables set they fail, not skip, where something is missing.
-WITH_TOOLS = envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && \
-	export ENVOY=$$envoy CHROMIUM=$$chromium LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1
+WITH_TOOLS = envoy=$$(tools/setup.sh envoy) && chromium=$$(tools/setup.sh chromium) && promtool=$$(tools/setup.sh promtool) && \
+	export ENVOY=$$envoy CHROMIUM=$$chromium PROMTOOL=$$promtool LIMPET_REQUIRE_WASM=1 LIMPET_REQUIRE_ENVOY=1
 ON_KUBERNETES = envoy=$$(tools/setup.sh envoy) && KUBERNETES="$$(tools/setup.sh kubernetes)" ENVOY=$$envoy LIMPET=bin/limpet WASM=dist/limpet.wasm
 UNIT_PACKAGES = $$(go list ./... | grep -v '/limpet/e2e')
 

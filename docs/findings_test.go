@@ -18,7 +18,7 @@ var findingSections = map[string]string{
 // TestFindings holds that findings.md has what 'limpet explain' says.
 func TestFindings(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Findings\n\n" +
+	b.WriteString("# Findings\n\nFor who reads what limpet says of an input, and wants to know what to do about it.\n\n" +
 		"What `limpet check`, `compile`, `run` and `serve` tell of an input, by the code that stands behind each finding; `limpet explain CODE`\n" +
 		"says the same. This page is made from one table in the code.\n")
 	section := ""

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,8 +34,8 @@ func TestDocumentation(t *testing.T) {
 	checks := map[string]func(*testing.T, harness.Block){"yaml": checkYAML, "json": checkJSON}
 	counts := map[string]int{}
 	for _, document := range harness.Markdown(t, leastBlocks["document"]) {
-		scratch := newScratch(t)
-		for _, block := range harness.Blocks(t, document) {
+		scratch, printed := newScratch(t), ""
+		for i, block := range harness.Blocks(t, document) {
 			counts[block.Language]++
 			t.Run(fmt.Sprintf("%s:%d", document, block.Line), func(t *testing.T) {
 				switch check := checks[block.Language]; {
@@ -43,7 +44,9 @@ func TestDocumentation(t *testing.T) {
 				case check != nil:
 					check(t, block)
 				case block.Language == "sh":
-					scratch.run(t, block.Text)
+					printed = scratch.run(t, block.Text)
+				case block.Printed:
+					checkPrinted(t, document, i, printed)
 				}
 			})
 		}
@@ -76,7 +79,8 @@ func newScratch(t *testing.T) docsFolder {
 	return s
 }
 
-func (s docsFolder) run(t *testing.T, script string) {
+// run gives what the script prints on its standard output.
+func (s docsFolder) run(t *testing.T, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -84,8 +88,33 @@ func (s docsFolder) run(t *testing.T, script string) {
 	bash.Dir = s.dir
 	path := []string{filepath.Dir(s.shipped.Limpet), filepath.Dir(s.shipped.Envoy), os.Getenv("PATH")}
 	bash.Env = []string{"PATH=" + strings.Join(path, ":"), "HOME=" + s.dir, "TMPDIR=" + s.dir}
-	if output, err := bash.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s\n%s", err, script, output)
+	var stderr strings.Builder
+	bash.Stderr = &stderr
+	output, err := bash.Output()
+	if err != nil {
+		t.Errorf("%v\n%s\n%s%s", err, script, output, stderr.String())
+	}
+	return string(output)
+}
+
+var updatePages = flag.Bool("update", false, "write what commands print into the pages that show it")
+
+// checkPrinted wants a document's block to be what the command before it has printed.
+func checkPrinted(t *testing.T, document string, i int, printed string) {
+	t.Helper()
+	block := harness.Blocks(t, document)[i] // where it is now
+	switch {
+	case printed == "":
+		t.Errorf("%s:%d: the command before prints nothing", block.Document, block.Line)
+	case *updatePages:
+		page := strings.SplitAfter(harness.ReadDocument(t, document), "\n")
+		end := block.Line - 1 + strings.Count(block.Text, "\n")
+		text := strings.Join(page[:block.Line-1], "") + printed + strings.Join(page[end:], "")
+		if err := os.WriteFile(filepath.Join(harness.Root(t), document), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case block.Text != printed:
+		t.Errorf("%s:%d: it prints\n%s\nand the page has\n%s\n('go test ./e2e -run TestX -update' writes it)", block.Document, block.Line, printed, block.Text)
 	}
 }
 

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -33,19 +32,14 @@ func TestFingerprintsOfKeys(t *testing.T) {
 	}
 }
 
-// alertedSeries is what the chart's alert looks at.
+// alertedSeries is what the alert LimpetKeysDiffer looks at.
 func alertedSeries(t *testing.T) *regexp.Regexp {
 	t.Helper()
-	text, err := os.ReadFile("../deploy/chart/limpet/templates/prometheusrule.yaml")
-	if err != nil {
-		t.Fatal(err)
+	name := regexp.MustCompile(`__name__=~"(\S*limpet_keys_fingerprint)"`).FindStringSubmatch(harness.ReadDocument(t, alertRules))
+	if name == nil {
+		t.Fatal("no alert has the name of the gauge")
 	}
-	_, name, _ := strings.Cut(string(text), `__name__=~"`)
-	name, _, found := strings.Cut(name, `"`)
-	if !found {
-		t.Fatalf("the alert has no name of a series:\n%s", text)
-	}
-	return regexp.MustCompile(`(?m)^(` + name + `)\{\} \d+$`)
+	return regexp.MustCompile(`(?m)^(` + name[1] + `)\{\} \d+$`)
 }
 
 // TestFingerprintFollowsKeys: the gauge of an Envoy that is served its keys is that of limpet's status, in which no key is, and both

@@ -3,8 +3,10 @@ package policyconfig
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,78 +83,57 @@ func routeNamed(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(- |\{ )name: ` + regexp.QuoteMeta(name) + `[ ,]`)
 }
 
-// rows are the rows of the page's tables of fields: path to cells.
-func rows(t *testing.T) map[string][]string {
-	t.Helper()
-	found := map[string][]string{}
-	object := "-"
-	for line := range strings.Lines(read(t, referencePage)) {
-		if heading, ok := strings.CutPrefix(strings.TrimSpace(line), "#"); ok {
-			object = "-"
-			if name := strings.Trim(heading, "# `"); name == "The document" {
-				object = ""
-			} else if strings.Contains(heading, "`") {
-				object = name + "."
-			}
-			continue
-		}
-		if cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|"); object != "-" && strings.HasPrefix(cells[0], " `") {
-			found[object+strings.Trim(cells[0], " `")] = cells
-		}
-	}
-	return found
-}
-
-// Every field has a row, every row a field, and type, default and limits in the row are those of the schema,
-// which has them from the code.
+// TestDocumentedFields holds that the page's tables are what the types, their comments and the schema make of them.
 func TestDocumentedFields(t *testing.T) {
-	documented := rows(t)
+	const begin, end = "<!-- fields -->\n", "<!-- end of fields -->\n"
+	page := read(t, referencePage)
+	before, rest, found := strings.Cut(page, begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !found || !ends {
+		t.Fatal(referencePage + " has no place for the tables of fields")
+	}
 	var doc struct {
 		Defs map[string]fieldSchema `json:"$defs"`
 		fieldSchema
 	}
-	if err := json.Unmarshal([]byte(read(t, "schema.json")), &doc); err != nil {
+	if err := json.Unmarshal(generateSchema(t), &doc); err != nil {
 		t.Fatal(err)
 	}
-	walkSchema(doc.fieldSchema, doc.Defs, "", func(path string, f fieldSchema, required bool) {
-		cells := documented[path]
-		delete(documented, path)
-		if len(cells) != 5 {
-			t.Errorf("%s: %d cells", path, len(cells))
-			return
+	var tables strings.Builder
+	for _, table := range []struct{ title, def string }{
+		{"The document", ""}, {"`keys`", "keys"}, {"`keys.ring`", "keyRing"}, {"`keys.ring.keys[]`", "key"}, {"`policies[]`", "policy"},
+		{"`policies[].cookie`", "cookie"}, {"`policies[].cache`", "cache"}, {"`policies[].revocation`", "revocation"},
+	} {
+		object := doc.Defs[table.def]
+		if table.def == "" {
+			object = doc.fieldSchema
 		}
-		if got := strings.TrimSpace(cells[1]); got != f.typeName(doc.Defs) {
-			t.Errorf("%s: type %s, want %s", path, got, f.typeName(doc.Defs))
+		fmt.Fprintf(&tables, "\n### %s\n\n| field | type | default | limits | meaning |\n|---|---|---|---|---|\n", table.title)
+		for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
+			f := object.Properties[name]
+			fmt.Fprintf(&tables, "| `%s` | %s | %s | %s | %s |\n", name, f.typeName(doc.Defs),
+				f.defaultText(doc.Defs, slices.Contains(object.Required, name)), f.limits(doc.Defs), strings.ReplaceAll(f.Description, "|", "\\|"))
 		}
-		if got, want := strings.TrimSpace(cells[2]), f.defaultText(doc.Defs, required); got != want && path != "policies[].scope" {
-			t.Errorf("%s: default %s, want %s", path, got, want)
-		}
-		for _, limit := range f.limits(doc.Defs) {
-			if !regexp.MustCompile(`\b` + limit + `\b`).MatchString(cells[3]) {
-				t.Errorf("%s: limits%s lack %s", path, cells[3], limit)
-			}
-		}
-	})
-	for path := range documented {
-		t.Errorf("there is no %s", path)
 	}
+	golden(t, referencePage, before+begin+tables.String()+"\n"+end+after)
 }
 
 // fieldSchema is what the test reads of schema.json.
 type fieldSchema struct {
-	Ref        string                 `json:"$ref"`
-	Type       string                 `json:"type"`
-	Enum       []string               `json:"enum"`
-	Default    json.RawMessage        `json:"default"`
-	Items      *fieldSchema           `json:"items"`
-	Properties map[string]fieldSchema `json:"properties"`
-	Required   []string               `json:"required"`
-	Minimum    *int64                 `json:"minimum"`
-	Maximum    *int64                 `json:"maximum"`
-	MinLength  *int64                 `json:"minLength"`
-	MaxLength  *int64                 `json:"maxLength"`
-	MinItems   *int64                 `json:"minItems"`
-	MaxItems   *int64                 `json:"maxItems"`
+	Ref         string                 `json:"$ref"`
+	Description string                 `json:"description"`
+	Type        string                 `json:"type"`
+	Enum        []string               `json:"enum"`
+	Default     json.RawMessage        `json:"default"`
+	Items       *fieldSchema           `json:"items"`
+	Properties  map[string]fieldSchema `json:"properties"`
+	Required    []string               `json:"required"`
+	Minimum     *int64                 `json:"minimum"`
+	Maximum     *int64                 `json:"maximum"`
+	MinLength   *int64                 `json:"minLength"`
+	MaxLength   *int64                 `json:"maxLength"`
+	MinItems    *int64                 `json:"minItems"`
+	MaxItems    *int64                 `json:"maxItems"`
 }
 
 func (f fieldSchema) target(defs map[string]fieldSchema) (fieldSchema, string) {
@@ -161,19 +142,6 @@ func (f fieldSchema) target(defs map[string]fieldSchema) (fieldSchema, string) {
 		return f, ""
 	}
 	return defs[name], name
-}
-
-func walkSchema(s fieldSchema, defs map[string]fieldSchema, at string, visit func(path string, f fieldSchema, required bool)) {
-	for name, f := range s.Properties {
-		path := strings.TrimPrefix(at+"."+name, ".")
-		visit(path, f, strings.Contains(" "+strings.Join(s.Required, " ")+" ", " "+name+" "))
-		below, _ := f.target(defs)
-		if f.Items != nil {
-			below, _ = f.Items.target(defs)
-			path += "[]"
-		}
-		walkSchema(below, defs, path, visit)
-	}
 }
 
 func (f fieldSchema) typeName(defs map[string]fieldSchema) string {
@@ -213,19 +181,25 @@ func (f fieldSchema) defaultText(defs map[string]fieldSchema, required bool) str
 	return "`" + strings.TrimSpace(compact.String()) + "`"
 }
 
-// limits are the numbers that the limits column must have.
-func (f fieldSchema) limits(defs map[string]fieldSchema) (numbers []string) {
+// limits are how long a text or a list may be, or how large a number.
+func (f fieldSchema) limits(defs map[string]fieldSchema) string {
 	target, _ := f.target(defs)
-	all := []*int64{target.Minimum, target.Maximum, target.MinLength, target.MaxLength, target.MinItems, target.MaxItems}
-	if f.Items != nil && f.Items.Ref == "" {
-		all = append(all, f.Items.MinLength, f.Items.MaxLength)
+	text := limit(target.MinItems, target.MaxItems) + limit(target.Minimum, target.Maximum) + limit(target.MinLength, target.MaxLength)
+	if f.Items != nil && f.Items.MaxLength != nil {
+		text += ", each " + limit(f.Items.MinLength, f.Items.MaxLength)
 	}
-	for _, n := range all {
-		if n != nil {
-			numbers = append(numbers, fmt.Sprint(*n))
-		}
+	return text
+}
+
+func limit(least, most *int64) string {
+	switch {
+	case most == nil:
+		return ""
+	case least == nil:
+		return fmt.Sprintf("at most %d", *most)
+	default:
+		return fmt.Sprintf("%d to %d", *least, *most)
 	}
-	return numbers
 }
 
 // The page lists the reserved headers and the refused attributes as the code has them, and the sizes.
@@ -239,7 +213,7 @@ func TestDocumentedLists(t *testing.T) {
 	}
 	for _, want := range []string{
 		"`" + strings.Join(ownAttributes, "`, `") + "`", fmt.Sprint(MaxBytes), fmt.Sprint(MaxRingBytes), fmt.Sprintf("nested %d deep", maxDepth),
-		fmt.Sprintf("More than %d errors", maxErrors), fmt.Sprintf("%d to %d bytes", MinSecret, MaxSecret), "at most " + MaxDuration.String(), "at most " + skewRange.max.String(),
+		fmt.Sprintf("More than %d errors", maxErrors), fmt.Sprintf("%d to %d bytes", MinSecret, MaxSecret), "At most " + MaxDuration.String(), "At most " + skewRange.max.String(),
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

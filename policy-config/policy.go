@@ -14,21 +14,24 @@ type Policy struct {
 	// Name appears in counters and logs: 1 to 253 visible ASCII characters, unique in the configuration. Required.
 	Name string `json:"name"`
 	// Scope is what tokens are bound to: a token of one scope is void in every other.
-	// Policies that are to share sessions have the same scope. 1 to 512 visible ASCII characters. Default: Name.
+	// Policies that are to share sessions have the same scope. 1 to 512 visible ASCII characters. Default: the policy's name.
 	Scope string `json:"scope"`
-	// Routes are the names of the Envoy routes that the policy holds for; at least one. Required.
+	// Routes are the names of the Envoy routes that the policy holds for; at least one, none twice. Required.
 	Routes []string `json:"routes"`
-	// Clusters restricts the policy to requests for which Envoy chose one of these clusters
-	// (Gateway API 1.7 semantics, weighted_clusters). Absent: all clusters of the routes.
+	// Clusters restricts the policy to requests for which Envoy chose one of these clusters (GEP-1619 in Gateway API 1.7: the
+	// weights choose, the session pins inside). Absent: all clusters of the routes.
 	Clusters []string `json:"clusters,omitempty"`
-	// Type is what carries the token. Default Cookie.
+	// Type is what carries the token (GEP-1619, SessionPersistenceType). Query is refused: no token goes into a URL. Default
+	// Cookie.
 	Type Type `json:"type"`
-	// SessionName is the name of the cookie or header: an RFC 9110 token of at most 256 characters, as a header not
-	// a reserved one. Header names are compared without regard to case. Required.
+	// SessionName is the name of the cookie or header (GEP-1619): an RFC 9110 token of at most 256 characters, as a header not
+	// a reserved one and not the pin header. Prefixes bind a cookie's attributes. Header names are compared without regard to
+	// case. Required.
 	SessionName string `json:"sessionName"`
-	// AbsoluteTimeout ends a session that long after it began. At most 87600h. Absent or 0s: never.
+	// AbsoluteTimeout ends a session that long after it began (GEP-1619). At most 87600h. Absent or 0s: never.
 	AbsoluteTimeout Duration `json:"absoluteTimeout,omitempty"`
-	// IdleTimeout ends a session that has seen no request for that long. At most AbsoluteTimeout. Absent or 0s: never.
+	// IdleTimeout ends a session that has seen no request for that long (GEP-1619 up to Gateway API 1.5). At most 87600h, and
+	// at most AbsoluteTimeout. Absent or 0s: never.
 	IdleTimeout Duration `json:"idleTimeout,omitempty"`
 	// RenewAfterPercent is the share of IdleTimeout, 1 to 99, that must have passed since the token was written
 	// before it is written anew. Default 25: at most four Set-Cookie an idle period, and a session may
@@ -39,22 +42,28 @@ type Policy struct {
 	// RevealHost leaves the host's address readable in the token, for debugging. Default false.
 	RevealHost bool `json:"revealHost,omitempty"`
 	// Envelope wraps the value that the backend itself sets under SessionName: the client has value and token in one signed
-	// text, the backend sees its own value and, in a cookie, chooses the attributes. Default false: limpet sets a token of its own.
+	// text, the backend sees its own value and, in a cookie, chooses the attributes; cookie and forward then mean nothing. Not
+	// with cookie.crossSite. Default false: limpet sets a token of its own.
 	Envelope bool `json:"envelope,omitempty"`
 	// Mirrored says that the routes' requests are mirrored: the cookies without the token are published for the mirrors' cookie
 	// header (%FILTER_STATE(wasm.limpet_mirror:PLAIN)%). Only with type Cookie. Default false: it costs a host call per request.
 	Mirrored bool `json:"mirrored,omitempty"`
-	// Forward passes the token on to the backend (GEP-1619 SHOULD). Default true.
+	// Forward passes the token on to the backend (GEP-1619: SHOULD). Where it is false the token is taken out, and all other
+	// cookies stay as they are. Default true.
 	Forward bool `json:"forward"`
-	// OnHostLost says what happens when the session's host can't serve. Default Rebalance.
+	// OnHostLost says what becomes of a session whose host is gone, unhealthy or refuses: another host and a new token in the
+	// same response (GEP-1619: SHOULD), or FailStatus. Under Rebalance an answer that no other host could give, and a 503 of
+	// the host itself without Retry-After, end the session there. RebalanceWithin looks for the other host in the session's
+	// own backend first; it needs more in Envoy. Default Rebalance.
 	OnHostLost OnHostLost `json:"onHostLost"`
-	// Owners say whose hosts are: "ADDRESS:PORT pod TAG" of an address that has passed from one pod to another, to void the sessions
-	// of those before, "ADDRESS:PORT name TAG" of a pod with a stable name, whose sessions follow it. At most 4096.
-	// The compiler writes them.
+	// Owners say whose hosts are: "ADDRESS:PORT pod TAG" of an address that has passed from one pod to another, to void the
+	// sessions of those before (host-reused), "ADDRESS:PORT name TAG" of a pod with a stable name, whose sessions follow it.
+	// The tags are those of tokens, in 16 hexadecimal digits. At most 4096, none twice. The compiler writes them.
 	Owners []string `json:"owners,omitempty"`
 	// FailStatus is the HTTP status answered under OnHostLost Fail: 400 to 599. Default 503.
 	FailStatus int `json:"failStatus"`
-	// EndSessionHeader names a response header whose presence ends the session (logout); not a reserved one.
+	// EndSessionHeader names a response header whose presence ends the session (logout): the client's cookie is removed, a
+	// session header is sent empty. Not a reserved one, the pin header or the session's; clear-site-data is a good one.
 	// Absent: none.
 	EndSessionHeader string `json:"endSessionHeader,omitempty"`
 	// IssueOn says on which connections tokens are issued: Any, or only where the request came over TLS
@@ -107,22 +116,25 @@ const (
 
 // Cookie holds a cookie's attributes. The defaults are the safe ones that GEP-1619 asks for.
 type Cookie struct {
-	// Path attribute: begins with "/". Default "/"; the empty string leaves the attribute out.
+	// Path attribute (RFC 6265bis, section 5.6): begins with "/", visible ASCII without ";". Default "/"; the empty string
+	// leaves the attribute out.
 	Path string `json:"path"`
-	// Domain attribute: a host name without a leading dot. Absent: a host-only cookie.
+	// Domain attribute: labels of letters, digits and inner hyphens (RFC 1123, section 2.1), without a leading dot. Absent:
+	// the cookie goes back to this host only.
 	Domain string `json:"domain,omitempty"`
-	// LifetimeType: Permanent needs AbsoluteTimeout. Default Session.
+	// LifetimeType: Permanent writes Expires and Max-Age, equal to AbsoluteTimeout (GEP-1619: MUST), which it needs; browsers
+	// cap them at 400 days (RFC 6265bis, section 5.5). Default Session.
 	LifetimeType LifetimeType `json:"lifetimeType"`
-	// Secure attribute. Default true.
+	// Secure attribute (GEP-1619: SHOULD). Default true.
 	Secure bool `json:"secure"`
-	// HTTPOnly attribute. Default true.
+	// HTTPOnly attribute (GEP-1619: SHOULD). Default true.
 	HTTPOnly bool `json:"httpOnly"`
-	// SameSite attribute. Default Strict; None needs secure.
+	// SameSite attribute (GEP-1619: SHOULD be Strict). Default Strict; None needs secure (RFC 6265bis, section 5.7).
 	SameSite SameSite `json:"sameSite"`
 	// Partitioned attribute (CHIPS); needs secure. Default false.
 	Partitioned bool `json:"partitioned,omitempty"`
-	// CrossSite sets a second cookie besides, whose name ends with CrossSiteSuffix, with the same token and SameSite=None, Secure
-	// and Partitioned, for pages that stand in a frame of another site; needs secure. Default false.
+	// CrossSite sets a second cookie besides, whose name ends with -cross-site, with the same token and SameSite=None, Secure
+	// and Partitioned, for pages that stand in a frame of another site; either is taken. Needs secure. Default false.
 	CrossSite bool `json:"crossSite,omitempty"`
 	// Attributes are further ones, each written as Name or Name=Value; none that has a field of its own, each name once.
 	Attributes []string `json:"attributes,omitempty"`
@@ -142,9 +154,12 @@ const (
 
 // Cache says how tokens and caches get along. The zero value changes nothing.
 type Cache struct {
-	// Control is put on responses that set a token. Default Keep.
+	// Control is put on responses that set a token. Keep: no token on a response that says that shared caches may store it
+	// (public, s-maxage, max-age, Expires), nor on a 304. Share: a token there too. Neither touches Cache-Control. Private and
+	// NoStore make it private, or replace it by no-store (RFC 9111, section 5.2.2). Responses that take the token away get
+	// private at the least. Default Keep.
 	Control CacheControl `json:"control,omitempty"`
-	// SkipCacheable never issues a token on a response that a shared cache may store, nor on a 304.
+	// SkipCacheable never issues a token on a response that a shared cache may store (RFC 9111, section 3), nor on a 304.
 	SkipCacheable bool `json:"skipCacheable,omitempty"`
 	// UnsafeMethodsOnly issues tokens only after unsafe methods (RFC 9110 §9.2.1), as HAProxy's postonly.
 	UnsafeMethodsOnly bool `json:"unsafeMethodsOnly,omitempty"`
@@ -159,8 +174,8 @@ type Revocation struct {
 	// Sessions are single sessions that are void: "ID until TIME", or "ID" for good, at most 64. The ID is that of the
 	// token, 16 hexadecimal digits; 'limpet revoke' writes the text for a token. After TIME, RFC 3339, the session has ended anyway.
 	Sessions []string `json:"sessions,omitempty"`
-	// Hosts are hosts some of whose sessions are void: "ADDRESS:PORT before TIME" voids those that came to the host before TIME,
-	// RFC 3339. At most 4096.
+	// Hosts are hosts some of whose sessions are void: "ADDRESS:PORT before TIME" voids those that came to the host before
+	// TIME, RFC 3339; of several entries for a host the latest time holds. At most 4096.
 	Hosts []string `json:"hosts,omitempty"`
 }
 

@@ -30,11 +30,16 @@ func (s *Scope) open(tok string, now int64) (Session, Verdict, problem) {
 	if why != wellFormed {
 		return Session{}, Malformed, why
 	}
-	sess.IssuedAt = int64(binary.BigEndian.Uint32(raw[offIssuedAt:]))
-	sess.LastSeen = int64(binary.BigEndian.Uint32(raw[offLastSeen:]))
-	sess.Epoch = binary.BigEndian.Uint32(raw[offEpoch:])
-	sess.key = tagAt(raw, offKeyTag)
+	sess.readClear(raw)
 	return sess, Valid, wellFormed
+}
+
+// readClear reads what no token hides.
+func (s *Session) readClear(raw []byte) {
+	s.IssuedAt = int64(binary.BigEndian.Uint32(raw[offIssuedAt:]))
+	s.LastSeen = int64(binary.BigEndian.Uint32(raw[offLastSeen:]))
+	s.Epoch = binary.BigEndian.Uint32(raw[offEpoch:])
+	s.key = tagAt(raw, offKeyTag)
 }
 
 // decode turns the text into bytes, in the working memory, and judges what needs no key.

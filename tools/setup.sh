@@ -4,11 +4,11 @@
 # The pins are next to this file: tinygo/go.mod, requirements.txt, packages.txt, linked.sha256. Browsers are not pinned: users' are not.
 # TinyGo, Envoy and golangci-lint land in a per-user cache keyed by version; a second run finds it and does nothing.
 #
-#   tools/setup.sh tinygo|envoy|chromium|rust|lint     makes sure of one tool and prints its path on stdout
+#   tools/setup.sh tinygo|envoy|chromium|promtool|rust|lint     makes sure of one tool and prints its path on stdout
 #   tools/setup.sh kubernetes                     makes sure of a control plane and prints the folder that it is in
 #   tools/setup.sh cross-amd64|cross-arm64        makes sure of what the native filter is linked and tested with
 #
-# TINYGO=PATH, ENVOY=PATH, CHROMIUM=PATH and GOLANGCI_LINT=PATH name tools of your own; then nothing is installed for them.
+# TINYGO=PATH, ENVOY=PATH, CHROMIUM=PATH, PROMTOOL=PATH and GOLANGCI_LINT=PATH name tools of your own; then nothing is installed for them.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -136,6 +136,27 @@ chromium() {
 	type -P chromium || die "Debian's package chromium has no program of that name"
 }
 
+# promtool judges alerts. It is taken out of Debian's package prometheus, which if it were installed would start a server.
+promtool() {
+	local dest=$cache/promtool
+	if [ -n "${PROMTOOL:-}" ]; then
+		type -P "$PROMTOOL" || die "PROMTOOL=$PROMTOOL is not a program"
+		return
+	fi
+	type -P promtool && return
+	if [ ! -x "$dest/usr/bin/promtool" ]; then
+		[ -e "${DEBIAN_VERSION_FILE:-/etc/debian_version}" ] && command -v dpkg-deb >/dev/null || not_debian
+		rm -rf "$dest.partial" && mkdir -p "$dest.partial"
+		alone packages # apt-get fails where another one is running
+		[ "$(id -u)" != 0 ] || step "updating Debian's package lists" apt-get update -q
+		(cd "$dest.partial" && step "downloading Debian's promtool" apt-get download -q prometheus)
+		dpkg-deb --fsys-tarfile "$dest.partial"/prometheus_*.deb | tar -x -C "$dest.partial" ./usr/bin/promtool
+		rm "$dest.partial"/prometheus_*.deb
+		publish "$dest.partial" "$dest"
+	fi
+	echo "$dest/usr/bin/promtool"
+}
+
 # rust is for make bench alone. A compiler for this machine is part of everybody's own set-up; the one for wasm is added.
 rust() {
 	need cargo "Rust (rustup.rs)"
@@ -200,9 +221,10 @@ case ${1:-} in
 tinygo) tinygo ;;
 envoy) envoy ;;
 chromium) chromium ;;
+promtool) promtool ;;
 rust) rust ;;
 lint) lint ;;
 kubernetes) kubernetes ;;
 cross-amd64 | cross-arm64) cross "${1#cross-}" ;;
-*) die "usage: tools/setup.sh tinygo|envoy|chromium|rust|lint|kubernetes|cross-amd64|cross-arm64" ;;
+*) die "usage: tools/setup.sh tinygo|envoy|chromium|promtool|rust|lint|kubernetes|cross-amd64|cross-arm64" ;;
 esac

@@ -55,7 +55,8 @@ func TestRefusals(t *testing.T) {
 		{"not Debian", "tinygo", []string{"DEBIAN_VERSION_FILE=/nowhere"}, missing, "this is not Debian 12: install TinyGo 0.41.1, Envoy 1.40.0 and, for the tests, Chromium your own way and run 'make TINYGO="},
 		{"Envoy can't be had", "envoy", nil, map[string]string{"python3": "echo no module named venv; exit 1"}, "failed after "},
 		{"own Chromium is missing", "chromium", []string{"CHROMIUM=/nowhere/chromium"}, nil, "CHROMIUM=/nowhere/chromium is not a program"},
-		{"wrong usage", "python", nil, nil, "usage: tools/setup.sh tinygo|envoy|chromium|rust|lint"},
+		{"own promtool is missing", "promtool", []string{"PROMTOOL=/nowhere/promtool"}, nil, "PROMTOOL=/nowhere/promtool is not a program"},
+		{"wrong usage", "python", nil, nil, "usage: tools/setup.sh tinygo|envoy|chromium|promtool|rust|lint"},
 		{"own linter is missing", "lint", []string{"GOLANGCI_LINT=/nowhere/lint"}, nil, "GOLANGCI_LINT=/nowhere/lint is not a program"},
 		{"the linter can't be had", "lint", nil, map[string]string{"go": "[ \"$1\" = env ] && echo go1.26 && exit 0; echo no module; exit 1"}, "failed after "},
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -90,8 +91,13 @@ func (dc *describeCommand) run(c *cobra.Command) error {
 	if dc.format == formatText {
 		return describe.WriteText(c.OutOrStdout(), description)
 	}
-	text, err := json.MarshalIndent(description, "", "  ")
-	if err == nil && dc.format == formatYAML {
+	return printValue(c.OutOrStdout(), dc.format, description)
+}
+
+// printValue prints a value as YAML or JSON.
+func printValue(to io.Writer, format string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err == nil && format == formatYAML {
 		text, err = yaml.JSONToYAML(text)
 	} else {
 		text = append(text, '\n')
@@ -99,5 +105,5 @@ func (dc *describeCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return writeOutput(c.OutOrStdout(), text)
+	return writeOutput(to, text)
 }

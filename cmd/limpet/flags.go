@@ -36,13 +36,10 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
+	f.registerSources(c)
+	f.kinds.register(c.Flags())
+	f.policies.register(c.Flags())
 	flags := c.Flags()
-	flags.SortFlags = false
-	flags.StringArrayVarP(&f.paths, "file", "f", nil,
-		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it),\n"+
-			"a pattern, several of these with commas between them, a URL or - for\nstandard input; may be repeated, and -f may be left out")
-	flags.StringArrayVarP(&f.kustomizations, "kustomize", "k", nil,
-		"build the kustomization in `DIR`, as kubectl does; may be repeated")
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
 	flags.BoolVar(&f.share, "share-addresses", false,
 		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
@@ -53,8 +50,20 @@ func (f *inputFlags) register(c *cobra.Command) {
 	flags.IntVar(&f.budget, "route-budget", 0,
 		"lay out `MIB` of routes at most, two fifths of it for each Gateway and each\n"+
 			"namespace of routes (default 40; limpet serve: 4 % of its memory)")
-	f.kinds.register(flags)
-	f.policies.register(flags)
+}
+
+// registerSources registers what says where the objects are, and whose they are: all that commands need which look for sessions.
+func (f *inputFlags) registerSources(c *cobra.Command) {
+	f.bind, f.policies = compiler.DefaultBind, defaultPolicies
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVarP(&f.paths, "file", "f", nil,
+		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it),\n"+
+			"a pattern, several of these with commas between them, a URL or - for\nstandard input; may be repeated, and -f may be left out")
+	flags.StringArrayVarP(&f.kustomizations, "kustomize", "k", nil,
+		"build the kustomization in `DIR`, as kubectl does; may be repeated")
+	f.kinds.registerNames(flags)
+	f.policies.registerRelease(flags)
 }
 
 // check is a cobra argument check: arguments are paths too.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -25,8 +26,10 @@ it can make tokens: keep it as you keep passwords.
 To change keys without ending a session, use --add-to: it prints the ring in
 FILE (- for standard input) with a new key in front. That key verifies at once,
 but signs only after --overlap: give the new ring to every Envoy within that
-time. Sessions move to the new key as they are used. Take the old key out of
-the ring when your longest absoluteTimeout has passed since.
+time. Sessions move to the new key as they are used. When your longest
+absoluteTimeout has passed since, --retire ID takes the old key out of the ring of
+--keys; sessions that it alone has signed end. --list says which keys that ring has,
+and what each is for now.
 
 -o writes FILE instead, whole or not at all, so that none but you can read it.
 An existing one is replaced where --add-to names it, and by nothing else.
@@ -48,6 +51,10 @@ const keygenExamples = `  export LIMPET_KEYS="$(limpet keygen)"
   # change keys: a new one in front, which signs from ten minutes on
   limpet keygen --add-to keys.json -o keys.json
 
+  # which keys there are, and the oldest out
+  limpet keygen --list --keys keys.json
+  limpet keygen --retire 2026-11-21-9f03ac --keys keys.json -o keys.json
+
   # a root secret for Envoy Gateway's proxies
   limpet keygen --root -t envoy-gateway -o root.txt`
 
@@ -60,13 +67,17 @@ type keygenCommand struct {
 	root    bool
 	target  string
 	output  string
+	// list and retire are about the ring of keysFile.
+	list     bool
+	retire   string
+	keysFile string
 }
 
 func newKeygen() *cobra.Command {
 	var k keygenCommand
 	c := &cobra.Command{
 		Use:     "keygen",
-		Short:   "Print a new key ring, or a root secret",
+		Short:   "Make key rings and root secrets, and say which keys a ring has",
 		Long:    keygenHelp,
 		Example: keygenExamples,
 		Args:    k.check,
@@ -78,6 +89,9 @@ func newKeygen() *cobra.Command {
 	f.StringVar(&k.addTo, "add-to", "", "print the ring in `FILE` with the new key in front")
 	f.DurationVar(&k.overlap, "overlap", 10*time.Minute, "`TIME` until the new key of --add-to signs")
 	f.DurationVar(&k.expires, "expires", 0, "end the whole ring after this `TIME`, such as 2160h (default: never)")
+	f.BoolVar(&k.list, "list", false, "list the keys of the ring of --keys")
+	f.StringVar(&k.retire, "retire", "", "print the ring of --keys without the key of that `ID`")
+	registerRing(f, &k.keysFile)
 	f.StringVarP(&k.output, "output", "o", "", "write `FILE`, which only its owner can read, instead of printing")
 	f.BoolVar(&k.root, "root", false, "print a root secret instead of a ring")
 	registerTarget(f, &k.target, "with --root: whom it is for,")
@@ -86,7 +100,7 @@ func newKeygen() *cobra.Command {
 
 // check refuses combinations of flags that mean nothing.
 func (k *keygenCommand) check(c *cobra.Command, args []string) error {
-	if err := k.checkRoot(c); err != nil {
+	if err := cmp.Or(k.checkRoot(c), k.checkKept(c)); err != nil {
 		return err
 	}
 	f := c.Flags()
@@ -118,8 +132,13 @@ func (k *keygenCommand) checkRoot(c *cobra.Command) error {
 }
 
 func (k *keygenCommand) run(c *cobra.Command, now time.Time) error {
-	if k.root {
+	switch {
+	case k.root:
 		return k.writeRoot(c)
+	case k.list:
+		return k.printList(c, now)
+	case k.retire != "":
+		return k.writeRetired(c, now)
 	}
 	ring, err := k.makeRing(c, now)
 	if err != nil {
@@ -128,6 +147,10 @@ func (k *keygenCommand) run(c *cobra.Command, now time.Time) error {
 	if k.expires > 0 {
 		ring.NotAfter = policyconfig.Time(now.Add(k.expires).Unix())
 	}
+	return k.writeRing(c, ring)
+}
+
+func (k *keygenCommand) writeRing(c *cobra.Command, ring policyconfig.KeyRing) error {
 	line, err := keyfile.Marshal(ring)
 	if err != nil {
 		return err
@@ -154,7 +177,7 @@ func (k *keygenCommand) write(c *cobra.Command, text string) error {
 		_, err := io.WriteString(c.OutOrStdout(), text)
 		return err
 	}
-	if _, err := os.Lstat(k.output); err == nil && k.output != k.addTo {
+	if _, err := os.Lstat(k.output); err == nil && k.output != k.addTo && k.output != k.keysFile {
 		return fmt.Errorf("%s is there already, and what it holds would be lost; "+
 			"--add-to %[1]s -o %[1]s puts a new key in front of a ring", k.output)
 	}

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/inspect"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -19,11 +20,11 @@ import (
 )
 
 const revokeHelp = `revoke prints what ends one session: the part of a SessionPersistencePolicy that
-revokes it, made from a token of the session on standard input. It changes
-nothing itself.
+revokes it, made from a token of the session on standard input, in any text as
+'limpet inspect' takes it. It changes nothing itself.
 
 The token has to be one of a rule in the input, signed with a key of the ring,
-which is that of --keys or in LIMPET_KEYS. What it says goes to standard error.
+which is that of --keys or in LIMPET_KEYS. Whose it is goes to standard error.
 The entry names the session's id, which stays when the session is renewed or
 moves, and when the session has ended by its absoluteTimeout, if the entry is
 live within an hour: take it out after that. A policy has room for 64.
@@ -51,7 +52,7 @@ func newRevoke() *cobra.Command {
 		Args:    r.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return r.run(c, time.Now()) },
 	}
-	r.input.register(c)
+	r.input.registerSources(c)
 	registerTarget(c.Flags(), &r.target, "what the input is compiled for,")
 	registerRing(c.Flags(), &r.keysFile)
 	return c
@@ -69,45 +70,45 @@ func (r *revokeCommand) run(c *cobra.Command, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	text, err := io.ReadAll(io.LimitReader(c.InOrStdin(), maxTokenInput))
+	text, err := readInspected(c.InOrStdin(), "standard input")
 	if err != nil {
 		return err
 	}
-	sources, err := r.input.readSources(c.InOrStdin())
+	sessions, err := r.input.readSessions(c.InOrStdin(), r.target)
 	if err != nil {
 		return err
 	}
-	policies, err := compiler.SessionPolicies(sources, r.input.checkOptions(r.target))
+	findings, err := inspect.Inspect(text, inspect.Input{Sessions: sessions, Keys: ring, At: now})
 	if err != nil {
 		return err
 	}
-	policy, sess, err := findSession(ring, policies, cutToken(string(text)), now.Unix())
-	if err != nil {
-		return err
-	}
-	message.Printf(c.ErrOrStderr(), "a session of %s, cookie or header %s, on %s since %s, seen last as far as the token knows at %s",
-		policy.Name, policy.SessionName, sess.Host, formatSeconds(sess.IssuedAt), formatSeconds(sess.LastSeen))
-	if sess.Parts.ID == 0 {
-		return errors.New("the token has no id of the session: use revocation.hosts, notBefore or epoch")
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "revocation:\n  sessions:\n  - %q\n", revocationEntry(policy, sess, now))
-	return err
+	return r.print(c, findings, now)
 }
 
-// maxTokenInput is more than a token or an envelope, and what stands around it, take.
-const maxTokenInput = 2 * token.MaxEnvelope
-
-// cutToken gives the token of a cookie, as it was copied: alone or in its envelope, with white space around it or the
-// cookie's name in front, for no token has an equals sign.
-func cutToken(text string) string {
-	text = strings.TrimSpace(text)
-	if _, value, named := strings.Cut(text, "="); named {
-		text = value
+// print prints the entries of the sessions that were found, each once.
+func (r *revokeCommand) print(c *cobra.Command, findings []inspect.Finding, now time.Time) error {
+	var entries []string
+	why := "nothing has its form"
+	for _, f := range findings {
+		if !f.Verified || f.Policy == nil {
+			why = f.Verdicts[0].Outcome
+			continue
+		}
+		p, sess := f.Policy, f.Opened
+		message.Printf(c.ErrOrStderr(), "a session of %s, cookie or header %s, on %s since %s, seen last as far as the token knows at %s",
+			p.Name, p.SessionName, sess.Host, formatSeconds(sess.IssuedAt), formatSeconds(sess.LastSeen))
+		if sess.Parts.ID == 0 {
+			return errors.New("the token has no id of the session: use revocation.hosts, notBefore or epoch")
+		}
+		if entry := fmt.Sprintf("  - %q\n", revocationEntry(p, sess, now)); !slices.Contains(entries, entry) {
+			entries = append(entries, entry)
+		}
 	}
-	if tok, _, wrapped := token.CutEnvelope(text); wrapped {
-		return tok
+	if len(entries) == 0 {
+		return fmt.Errorf("standard input: no token of a rule in the input under these keys: %s; 'limpet inspect' says more", why)
 	}
-	return text
+	_, err := fmt.Fprintf(c.OutOrStdout(), "revocation:\n  sessions:\n%s", strings.Join(entries, ""))
+	return err
 }
 
 // registerRing has --keys say where the ring is, for a command that uses it here.
@@ -125,27 +126,6 @@ func readRing(file string, stderr io.Writer) (ring policyconfig.KeyRing, err err
 		return ring, usagef("--keys FILE is required where %s is not set", policyconfig.DefaultKeysEnv)
 	}
 	return keyfile.Parse(policyconfig.DefaultKeysEnv, text)
-}
-
-// findSession finds the policy whose token a text is.
-func findSession(
-	keys policyconfig.KeyRing, policies []policyconfig.Policy, text string, now int64,
-) (*policyconfig.Policy, token.Session, error) {
-	ring, err := keyfile.Ring(keys)
-	if err != nil {
-		return nil, token.Session{}, err
-	}
-	verdict := token.Malformed
-	for i := range policies {
-		sess, v := ring.Scope(policies[i].Scope).Open(text, now)
-		if v == token.Valid {
-			return &policies[i], sess, nil
-		}
-		if verdict == token.Malformed || v == token.BadSignature {
-			verdict = v
-		}
-	}
-	return nil, token.Session{}, fmt.Errorf("standard input: no token of a rule in the input under these keys: %s", verdict)
 }
 
 // revocationEntry is the item of revocation.sessions. A session ends at its absoluteTimeout; but one that moves begins anew,

@@ -37,7 +37,7 @@ func newRoot() *cobra.Command {
 			if showVersion {
 				return printVersion(c.OutOrStdout())
 			}
-			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, explain, image, keygen, plugin, " +
+			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, explain, image, inspect, keygen, plugin, " +
 				"revoke, ticket or version; 'limpet --help' explains them")
 		},
 	}
@@ -52,7 +52,7 @@ func newRoot() *cobra.Command {
 		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
 	})
 	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newExplain(), newServe(), newBootstrap(), newStatus(), newImage(),
-		newKeygen(), newPlugin(), newRevoke(), newTicket(), newDrain(), newReleaseClasses(), newVersion(), newMan())
+		newKeygen(), newPlugin(), newRevoke(), newInspect(), newTicket(), newDrain(), newReleaseClasses(), newVersion(), newMan())
 	return root
 }
 

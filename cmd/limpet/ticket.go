@@ -49,7 +49,7 @@ func newTicket() *cobra.Command {
 		Args:    tc.check,
 		RunE:    func(c *cobra.Command, args []string) error { return tc.run(c, args[0], time.Now()) },
 	}
-	tc.input.register(c)
+	tc.input.registerSources(c)
 	registerRing(c.Flags(), &tc.keysFile)
 	return c
 }
@@ -64,13 +64,11 @@ func (tc *ticketCommand) check(c *cobra.Command, args []string) error {
 	if why := explainScope(args[0]); why != "" {
 		return usagef("SCOPE %q: %s", args[0], why)
 	}
-	if !tc.hasInput() {
+	if !tc.input.has() {
 		return nil
 	}
 	return tc.input.check(c, nil)
 }
-
-func (tc *ticketCommand) hasInput() bool { return len(tc.input.paths)+len(tc.input.kustomizations) > 0 }
 
 // scopeKinds are those of routes, with which the scopes of their rules begin.
 var scopeKinds = append([]string{"HTTPProxy"}, object.RouteKinds...)
@@ -116,16 +114,12 @@ func namesRules(parts []string) bool {
 
 // findScope wants one of the input's sessions to have a scope.
 func (tc *ticketCommand) findScope(c *cobra.Command, scope string) error {
-	sources, err := tc.input.readSources(c.InOrStdin())
-	if err != nil {
-		return err
-	}
-	policies, err := compiler.SessionPolicies(sources, tc.input.checkOptions(string(compiler.TargetEnvoy)))
+	sessions, err := tc.input.readSessions(c.InOrStdin(), string(compiler.TargetEnvoy))
 	if err != nil {
 		return err
 	}
 	var scopes []string
-	for _, p := range policies {
+	for _, p := range sessions.Policies {
 		scopes = append(scopes, p.Scope)
 	}
 	slices.Sort(scopes)
@@ -143,7 +137,7 @@ func (tc *ticketCommand) findScope(c *cobra.Command, scope string) error {
 const maxScopes = 20
 
 func (tc *ticketCommand) run(c *cobra.Command, scope string, now time.Time) error {
-	if tc.hasInput() {
+	if tc.input.has() {
 		if err := tc.findScope(c, scope); err != nil {
 			return err
 		}

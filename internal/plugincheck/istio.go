@@ -126,8 +126,8 @@ func (c *checker) checkPatches(object value, header string) {
 func (c *checker) checkOnly(object value) {
 	for _, other := range c.istio.checked {
 		if whose(other) == whose(object) {
-			c.add(object.get("metadata"), "Duplicate value: the WasmPlugin %q is limpet's and for the same pods: the one behind takes the other's pins away; "+
-				"put the policies of both into one", other.get("metadata").get("name").text())
+			c.add(object.get("metadata"), "Duplicate value: the WasmPlugin %q is limpet's and for the same pods: the one behind "+
+				"takes the other's pins away; put the policies of both into one", other.get("metadata").get("name").text())
 		}
 	}
 	c.istio.checked = append(c.istio.checked, object)

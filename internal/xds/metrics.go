@@ -53,6 +53,9 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 		m.pushes.WithLabelValues(t.String())
 		m.rejections.WithLabelValues(t.String())
 	}
+	for _, limit := range []string{"message", "names", "memory", "streams"} {
+		m.excess.WithLabelValues(limit)
+	}
 	to.MustRegister(m.stages, m.streams, m.pushes, m.resources, m.rejections, m.late, m.refused, m.unknown, m.ended, m.excess)
 	return m
 }

@@ -295,6 +295,32 @@ func titles(t *testing.T, text string) (all []string) {
 
 var metricName = regexp.MustCompile(`limpet_\w+`)
 
+// TestAlertsAreOneFile: the PrometheusRule has the alerts of the rule file, with the labels that values say name a Gateway.
+func TestAlertsAreOneFile(t *testing.T) {
+	file, err := os.ReadFile(filepath.Join(chart.Folder(root), "alerts/limpet.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rendered string
+	for _, o := range render(t, chart.Matrix["everything"]) {
+		if o.GetKind() == "PrometheusRule" {
+			rendered = fmt.Sprint(o.Object["spec"])
+		}
+	}
+	names := regexp.MustCompile(`(?m)^  - alert: (\w+)$`).FindAllStringSubmatch(string(file), -1)
+	if len(names) < 10 {
+		t.Fatalf("only %d alerts", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(rendered, "alert:"+name[1]+" ") {
+			t.Errorf("the PrometheusRule has no %s:\n%s", name[1], rendered)
+		}
+	}
+	if strings.Count(rendered, "by (gateway) (") != 2 {
+		t.Errorf("the Gateway is not named as values say:\n%s", rendered)
+	}
+}
+
 // TestDashboardKnowsItsMetrics: each metric on the dashboard is one that docs/serve.md has.
 func TestDashboardKnowsItsMetrics(t *testing.T) {
 	dashboard, err := os.ReadFile(filepath.Join(chart.Folder(root), "dashboards/limpet.json"))

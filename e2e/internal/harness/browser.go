@@ -24,7 +24,7 @@ func NewBrowser(t testing.TB, pins string) *Browser {
 	t.Helper()
 	program, err := exec.LookPath(os.Getenv("CHROMIUM"))
 	if err != nil {
-		missing(t, "the environment variable CHROMIUM names no program")
+		Missing(t, "the environment variable CHROMIUM names no program")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program),

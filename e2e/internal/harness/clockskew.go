@@ -13,7 +13,7 @@ func SkewedClock(t testing.TB, by time.Duration) []string {
 	t.Helper()
 	compiler, err := exec.LookPath("cc")
 	if err != nil {
-		missing(t, "no C compiler named cc, which a skewed clock needs")
+		Missing(t, "no C compiler named cc, which a skewed clock needs")
 	}
 	library := filepath.Join(t.TempDir(), "clockskew.so")
 	source := filepath.Join(Root(t), "e2e", "testdata", "clockskew.c")

@@ -19,6 +19,8 @@ type Block struct {
 	Text string
 	// NotRun is the reason in a comment "<!-- not run: REASON -->" right before the block.
 	NotRun string
+	// Printed says that the comment "<!-- printed -->" stands before the block: it is what the block of shell before it prints.
+	Printed bool
 }
 
 var notRun = regexp.MustCompile(`^<!-- not run: (.+) -->$`)
@@ -63,23 +65,23 @@ func Blocks(t testing.TB, name string) []Block {
 	t.Helper()
 	var all []Block
 	var open *Block
-	reason, number := "", 0
+	reason, printed, number := "", false, 0
 	for line := range strings.Lines(ReadDocument(t, name)) {
 		number++
 		text := strings.TrimRight(line, "\r\n")
 		switch fence, isFence := strings.CutPrefix(text, "```"); {
 		case isFence && open == nil:
 			language, _, _ := strings.Cut(fence, " ")
-			open = &Block{Document: name, Line: number + 1, Language: language, NotRun: reason}
+			open = &Block{Document: name, Line: number + 1, Language: language, NotRun: reason, Printed: printed}
 		case isFence:
 			all = append(all, *open)
-			open, reason = nil, ""
+			open, reason, printed = nil, "", false
 		case open != nil:
 			open.Text += line
 		case notRun.MatchString(text):
 			reason = notRun.FindStringSubmatch(text)[1]
 		case text != "":
-			reason = ""
+			reason, printed = "", text == "<!-- printed -->"
 		}
 	}
 	if open != nil {

@@ -28,18 +28,19 @@ func Find(t testing.TB) Shipped {
 	}
 	for _, path := range []string{found.Limpet, found.Wasm} {
 		if _, err := os.Stat(path); err != nil {
-			missing(t, filepath.Base(path)+" is not built")
+			Missing(t, filepath.Base(path)+" is not built")
 		}
 	}
 	envoy, err := exec.LookPath(os.Getenv("ENVOY"))
 	if err != nil {
-		missing(t, "the environment variable ENVOY names no program")
+		Missing(t, "the environment variable ENVOY names no program")
 	}
 	found.Envoy = envoy
 	return found
 }
 
-func missing(t testing.TB, what string) {
+// Missing skips a test for which a program is missing, or fails it where that would go unseen.
+func Missing(t testing.TB, what string) {
 	t.Helper()
 	message := what + ": run 'make test', which builds limpet and fetches Envoy"
 	if os.Getenv("CI") == "true" || os.Getenv("LIMPET_REQUIRE_ENVOY") == "1" {

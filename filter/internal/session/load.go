@@ -26,6 +26,9 @@ type Keys struct {
 	roots []token.Root
 }
 
+// RingKeys are the keys of a ring that was read elsewhere.
+func RingKeys(ring *token.Ring) Keys { return Keys{ring: ring} }
+
 // Fingerprint tells the key ring from others; 0 where there is none.
 func (k Keys) Fingerprint() token.Fingerprint {
 	if k.ring == nil {

@@ -23,11 +23,11 @@ func TestGlossary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if page != "glossary.md" {
+		if page != "concepts.md" {
 			elsewhere.WriteString(strings.Join(strings.Fields(strings.ToLower(string(text))), " ") + "\n")
 		}
 	}
-	rows := regexp.MustCompile(`(?m)^\| ([a-zA-Z ]+) \| (.+) \| (.+) \|$`).FindAllStringSubmatch(string(read(t, "glossary.md")), -1)
+	rows := regexp.MustCompile(`(?m)^\| ([a-zA-Z ]+) \| (.+) \| (.+) \|$`).FindAllStringSubmatch(string(read(t, "concepts.md")), -1)
 	if rows = rows[1:]; len(rows) < 10 || len(rows) > mostWords {
 		t.Errorf("%d words, want 10 to %d", len(rows), mostWords)
 	}
