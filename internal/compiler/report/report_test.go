@@ -54,7 +54,7 @@ func TestKindsOfProblems(t *testing.T) {
 	invalid := field.Invalid(path, 7, "must be 8")
 	const text = `Invalid value: 7: must be 8`
 	warning := func(reason string, advice bool, message string) report.Problem {
-		return report.Problem{Ref: cart.ref, Object: cart.String(), Path: "spec.a", Message: message, File: "in.yaml", Line: 5, Reason: reason, Advice: advice}
+		return report.Problem{Code: report.InvalidField, Ref: cart.ref, Object: cart.String(), Path: "spec.a", Message: message, File: "in.yaml", Line: 5, Reason: reason, Advice: advice}
 	}
 	leftOut := func(reason, message string) report.Problem {
 		p := warning(reason, false, message)

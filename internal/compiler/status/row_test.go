@@ -91,6 +91,7 @@ func TestIdlePolicies(t *testing.T) {
 	}
 	got := status.IdleAdvice(objects, subjects, status.ControllerName)
 	want := []report.Problem{{
+		Code:   report.PolicyIdle,
 		Ref:    object.Ref{Kind: object.KindSessionPolicy, Namespace: "shop", Name: "idle"},
 		Object: "SessionPersistencePolicy shop/idle", Message: "for Gateway web: overridden by another", File: "in.yaml", Line: 1, Reason: "Overridden", Advice: true,
 	}}
