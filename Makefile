@@ -142,6 +142,10 @@ check: lint ## lint, go vet's checks among it, formatting, import directions
 measure: ## measure how readable the code is; LIST=once, long, lines or words says where
 	@go run ./tools/measure $(LIST)
 
+.PHONY: words
+words: ## count the words of the pages, without what is generated: at most 60,000 are wanted
+	@go run ./tools/measure words
+
 .PHONY: golden
 golden: build ## rewrite golden files and the root envoy.yaml from what the code makes now; review the diff
 	go generate ./compiler/api

@@ -3,6 +3,7 @@ package compiler
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,10 +81,10 @@ func TestRouteBudgets(t *testing.T) {
 		told   string
 		status string
 	}{
-		"copies for many wildcards":      {wideAttack(6, 200), "those that go first leave no room for this one's matches in the 16 MiB of namespace evil", ""},
-		"one route on 48 listeners":      {bigAttack(48, 16, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 953.2 MiB on all hostnames and listeners of Gateway evil/gw, more than what goes first leaves of the 16 MiB of namespace evil", "OverBudget"},
-		"the same with fewer hostnames":  {bigAttack(8, 2, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 19", "OverBudget"},
-		"as much of it as there is room": {bigAttack(1, 12, 20), "", ""},
+		"copies for many wildcards":      {wideAttack(24, 250), "those that go first leave no room for this one's matches in the 16 MiB of namespace evil", ""},
+		"one route on 48 listeners":      {bigAttack(48, 16, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 59.57 MiB on all hostnames and listeners of Gateway evil/gw, more than what goes first leaves of the 16 MiB of namespace evil", "OverBudget"},
+		"the same on fewer listeners":    {bigAttack(16, 2, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 19", "OverBudget"},
+		"as much of it as there is room": {bigAttack(12, 16, 20), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{}}}
@@ -129,6 +130,43 @@ func checkShares(t *testing.T, result *Result, share int) {
 		}
 		if mine != (s.Gateway == "default/web") {
 			t.Errorf("%s has another's route, or lacks its own", s.Gateway)
+		}
+	}
+}
+
+// TestNearBudgets: check tells of the budgets of which half is taken, and describe how much of those that a Gateway or a route takes from.
+//
+// requirements: S87
+func TestNearBudgets(t *testing.T) {
+	sources := []Source{{Name: "all.yaml", Data: []byte(copiesGateway +
+		copiesRoute("mine", 1000000, "hostnames: [mine.example], rules: [{backendRefs: [{name: app, port: 80}]}]"))}}
+	for budget, near := range map[int][]string{2500: {"of Gateway default/web", "of namespace default"}, DefaultRouteBudget: nil} {
+		o := Options{RouteBudget: budget}
+		checked, err := Check(sources, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		for _, r := range checked.Rows {
+			if strings.HasPrefix(r.Message, "routes take ") {
+				_, of, _ := strings.Cut(r.Message, " MiB of the ")
+				told = append(told, of[strings.Index(of, "of "):])
+			}
+		}
+		if !slices.Equal(told, near) {
+			t.Errorf("with %d bytes check tells of %q, and not of %q", budget, told, near)
+		}
+		for _, words := range []string{"gateway/web", "httproute/mine"} {
+			d, err := Describe(sources, o, words, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := fmt.Sprint(d.Budgets)
+			for _, of := range []string{"{Gateway default/web ", "{all Gateways together "} {
+				if !strings.Contains(all, of) {
+					t.Errorf("%s: describe has no budget %q: %s", words, of, all)
+				}
+			}
 		}
 	}
 }

@@ -188,6 +188,7 @@ var otherProbes = map[string]probe{
 		"{sessionName: x-s, type: Header}", "{sessionName: x-s, type: Header}\n  filters: [{type: CORS, cors: {allowOrigins: [\"*\"]}}]"),
 
 	"across split, one session (up to 1.6)": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
+	"plugin policies[].leads[]":             {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
 	"plugin policies[].owners[]":            identityProbe,
 	"SessionPersistencePolicy identity":     identityProbe,
 	"across onHostLost RebalanceWithin in a split": {

@@ -228,7 +228,7 @@ func TestTargetsDocument(t *testing.T) {
 
 const targetsIntroduction = `# Targets
 
-What each target of ` + "`limpet compile -t`" + ` does with each feature. This page is written from what the emitters declare
+For who compares targets: what each one of ` + "`limpet compile -t`" + ` does with each feature. This page is written from what the emitters declare
 (` + "`go test ./compiler -run TestTargetsDocument -update`" + `), and a test holds every line to what they do: a *yes* changes the
 target's files, a *no* is in the report and is refused with ` + "`--strict`" + `.
 

@@ -8,6 +8,7 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -74,8 +75,19 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	if withRows {
 		idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
 		result.Rows = status.Rows(j.listSubjects(), append(warnings, idle...))
+		result.Rows = append(result.Rows, listNearBudgets(j.Topology.Usage, o.budget())...)
 	}
 	return result, nil
+}
+
+// listNearBudgets has a row for each budget of which half is taken, or more (S87).
+func listNearBudgets(usage gateway.Usage, budget gateway.Budget) (rows []status.Row) {
+	for _, t := range usage.List(budget) {
+		if t.IsNear() {
+			rows = append(rows, status.Row{Verdict: report.Advice, Message: t.Explain()})
+		}
+	}
+	return rows
 }
 
 // buildStatuses writes statuses from what was decided and reported. It gives all that there is to say, too.

@@ -46,6 +46,7 @@ const (
 	Accepted = report.Accepted
 	Advice   = report.Advice
 	Warning  = report.Warning
+	Unknown  = report.Unknown
 	Refused  = report.Refused
 )
 
@@ -176,7 +177,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	j.followSelection(o)
 	j.Part = pipeline.Run(pipeline.Input{
 		Settings: o.pipelineSettings(settings), Objects: j.objects, Listening: o.listening(settings, newOrder(sources, j.objects)),
-		HeldNames: o.heldNames(), Selection: j.selection, Draining: o.newDraining(), Owners: o.newOwners(), Cache: cache.steps,
+		HeldNames: o.heldNames(), Selection: j.selection, Draining: o.newDraining(), Owners: o.newOwners(), Nodes: o.nodes(), Cache: cache.steps,
 	}, j.rep)
 	if j.Plan.Proxy != nil {
 		if o.Target != TargetEnvoy {

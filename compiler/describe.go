@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/describe"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -37,6 +38,7 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 		return nil, fmt.Errorf("%s: there is no listener, rule or port %q in it", ref, section)
 	}
 	in := describe.Input{Decisions: j.Decisions, Traffic: j.Traffic, Subjects: k.subjects, Withheld: j.findWithheld}
+	in.Budgets = j.listBudgets(ref, o.budget())
 	if shared := o.Target.findEmitter().sharedPath; shared != nil {
 		in.SharedPath = func(p *policyconfig.Policy) string { return j.findSharedPath(p.Scope, shared) }
 	}
@@ -52,6 +54,21 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 		}
 	}
 	return d, nil
+}
+
+// listBudgets lists the budgets of a Gateway, or those that a route takes from.
+func (j *analysis) listBudgets(ref object.Ref, budget gateway.Budget) []gateway.Taken {
+	if ref.Kind == object.KindGateway {
+		return gateway.ListFor("", []string{ref.Key()}, j.Topology.Usage.List(budget))
+	}
+	var gateways []string
+	for _, p := range j.Topology.Attachments.Parents[ref] {
+		gateways = append(gateways, p.Gateway.Key())
+	}
+	if len(gateways) == 0 {
+		return nil
+	}
+	return gateway.ListFor(ref.Namespace, gateways, j.Topology.Usage.List(budget))
 }
 
 // findSharedPath gives the path that the cookies of a scope share on the target; empty if they don't.

@@ -49,8 +49,9 @@ type Changes struct {
 	// Owners is as in Served, and Moved are the addresses of which it says something else than the last time.
 	Owners map[HostKey]HostOwner
 	Moved  []HostKey
-	// Selection is as in Served.
+	// Selection and Nodes are as in Served.
 	Selection *Selection
+	Nodes     *Nodes
 	// Unusable is as in EnvoyOptions.
 	Unusable map[netip.AddrPort]string
 }
@@ -156,7 +157,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	}
 	f.options.Envoy.Unusable = c.Unusable
 	followed, err := f.state.Update(follow.Moment{
-		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Files: f.listFiles,
+		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Nodes: c.Nodes, Files: f.listFiles,
 		Listening: f.options.listening(f.settings, nil),
 	})
 	switch {
@@ -242,7 +243,7 @@ func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
 	own, served := *o.Envoy, *o.Envoy.Served
 	o.Envoy, o.Keys, o.Time = &own, c.Keys, c.Time
 	own.Served, served.Draining, served.Owners, served.Selection = &served, c.Draining, c.Owners, c.Selection
-	served.Scopes = c.Scopes
+	served.Scopes, served.Nodes = c.Scopes, c.Nodes
 	if o.Incumbents != nil {
 		had := &Incumbents{}
 		had.claims, had.names, had.hosts = f.state.Incumbents()

@@ -35,6 +35,7 @@ func compareFollowed(t *testing.T, name string, f *Follower, sources []Source, o
 	c := Changes{Keys: o.Keys, Time: o.Time}
 	c.Draining = *drainingOf(o)
 	c.Selection, _ = o.selection()
+	c.Nodes = o.nodes()
 	update, err := f.Replace(sources, c)
 	if fmt.Sprint(err) != fmt.Sprint(refused) {
 		t.Errorf("%s: followed %v\nfrom scratch %v", name, err, refused)

@@ -172,6 +172,8 @@ type Served struct {
 	Owners map[HostKey]HostOwner
 	// Selection says which pods Services selected before, and which they have left.
 	Selection *Selection
+	// Nodes are the machines of the cluster; nil where they are not known.
+	Nodes *Nodes
 	// Scopes, if there is something, has the proxies of each Gateway get the keys of the scopes that it serves, in place of Options.Keys.
 	Scopes *ScopeKeys
 	// Story says what the proxies of a Gateway tell of its requests, where that is another thing than for all; nil for nowhere.
@@ -223,6 +225,9 @@ type Selection = backend.Selection
 // SelectedPod is a pod that a Service selects, or did.
 type SelectedPod = backend.SelectedPod
 
+// Nodes are the machines of a cluster, and who has Pods on their network.
+type Nodes = backend.Nodes
+
 // NewSelection is the selection of some pods, by their keys.
 func NewSelection(pods map[string]*SelectedPod) *Selection { return backend.NewSelection(pods) }
 
@@ -270,6 +275,14 @@ func (o *Options) newOwners() lower.Owners {
 	return o.served().Owners
 }
 
+// nodes are the machines of the cluster; nil where they are not known.
+func (o *Options) nodes() *Nodes {
+	if o.served() == nil {
+		return nil
+	}
+	return o.served().Nodes
+}
+
 // selection is which pods Services are known to select and to have left; false where nobody watches pods.
 func (o *Options) selection() (known *Selection, watched bool) {
 	if o.served() == nil {
@@ -293,7 +306,7 @@ func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
 		ControlPlane: o.Target.findController(), PlatformBackends: o.Target.findEmitter().platformBackends, Bind: settings.bind,
 		Budget: o.budget(), Apart: o.areApart(), AssumeClass: o.AssumeClass, ExternalNames: o.ExternalNames, Zone: o.Zone,
 		Own: []netip.AddrPort{settings.admin}, Policy: o.policyOptions(settings), LocalClients: o.LocalClients,
-		WithoutPods: o.Target != TargetEnvoy,
+		WithoutPods: o.Target != TargetEnvoy, NamePods: o.Target == TargetEnvoy && o.AccessLog,
 	}
 	if o.Envoy != nil {
 		s.Machine, s.Native = o.Envoy.Machine, o.Envoy.Native

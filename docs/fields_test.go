@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/compiler/api"
@@ -46,7 +46,7 @@ func listOwnFields(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	for _, text := range api.CRDs() {
-		var crd apiextensions.CustomResourceDefinition
+		var crd apiextensionsv1.CustomResourceDefinition
 		if err := yaml.Unmarshal(text, &crd); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ type fieldWriter struct {
 }
 
 // write gives a row to each field below a path. Deeper than two fields ProxyConfigs have types of Kubernetes' own.
-func (w *fieldWriter) write(b *strings.Builder, at string, schema apiextensions.JSONSchemaProps) {
+func (w *fieldWriter) write(b *strings.Builder, at string, schema apiextensionsv1.JSONSchemaProps) {
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		path, s := strings.TrimPrefix(at+"."+name, "."), schema.Properties[name]
 		if at == "" && (name == "default" || name == "override") {
@@ -114,7 +114,7 @@ func (w *fieldWriter) answers(path string, list bool) string {
 }
 
 // meaning is a field's comment in one line, in which the field has its name in YAML.
-func meaning(name string, s apiextensions.JSONSchemaProps) string {
+func meaning(name string, s apiextensionsv1.JSONSchemaProps) string {
 	text := strings.Join(strings.Fields(s.Description), " ")
 	if first, rest, _ := strings.Cut(text, " "); strings.EqualFold(first, name) {
 		text = "`" + name + "` " + rest
@@ -123,7 +123,7 @@ func meaning(name string, s apiextensions.JSONSchemaProps) string {
 }
 
 // values are a field's type and limits.
-func values(s *apiextensions.JSONSchemaProps) string {
+func values(s *apiextensionsv1.JSONSchemaProps) string {
 	text := s.Type
 	switch {
 	case s.XIntOrString:

@@ -36,9 +36,9 @@ var (
 	marksOfName    = regexp.MustCompile(`^(?:(?:2[ACD]\.\d+|2B\.O\d+|S[1-9]\d*)[,: ]+)+`)
 	markOfFunction = regexp.MustCompile(`^Test(S[1-9]\d*)[A-Z]`)
 
-	itemRow = regexp.MustCompile(`^\| ((?:2[ACD]\.\d+|2B\.O\d+|[HG][1-5])) \| (.*?) \| (.*?) \|.*\|$`)
-	ruleOf  = regexp.MustCompile(`(?m)^(?:\*\*(S\d+)\. ((?s:.*?))\*\*|### (E\d+)\. (.*)$)`)
-	ruleRef = regexp.MustCompile(`(2[A-D]), [^|]*\| (.*) \|`)
+	itemRow    = regexp.MustCompile(`^\| ((?:2[ACD]\.\d+|2B\.O\d+|[HG][1-5])) \| (.*?) \| (.*?) \|.*\|$`)
+	itemInText = regexp.MustCompile(`\b2(?:[ACD]\.\d+|B\.O\d+)`)
+	ruleOf     = regexp.MustCompile(`(?m)^(?:\*\*(S\d+)\. ((?s:.*?))\*\*|### (E\d+)\. (.*)$)`)
 )
 
 // TestRequirementsHaveTests holds that requirements.md is what the marks in the tree make of it, that every item and
@@ -101,7 +101,9 @@ func (d document) withTests(t *testing.T, rules []rule, tests map[string][]held)
 	rulesOf := map[string][]string{}
 	for _, r := range rules {
 		for _, item := range r.items {
-			rulesOf[item] = append(rulesOf[item], r.id)
+			if !slices.Contains(rulesOf[item], r.id) {
+				rulesOf[item] = append(rulesOf[item], r.id)
+			}
 		}
 	}
 	var out strings.Builder
@@ -132,49 +134,33 @@ func links(tests []held) string {
 	return strings.Join(texts, " · ")
 }
 
-// rule is a rule or a worked example of semantics.md, with the items that its text or the index gives it.
+// rule is a rule or a worked example of semantics.md, with the items that its text names.
 type rule struct {
 	id, title string
 	items     []string
 }
 
-// rulesOfSemantics are the rules and examples in their order, with the items of the page's index.
+// rulesOfSemantics are the rules and examples in their order, with the items whose marks stand in their texts.
 func rulesOfSemantics(t *testing.T) []rule {
 	t.Helper()
 	text := string(read(t, "semantics.md"))
-	text, index, found := strings.Cut(text, "\n## Index\n")
-	if !found {
-		t.Fatal("docs/semantics.md has no index")
-	}
-	itemsOf := itemsOfRules(index)
 	var all []rule
-	for _, m := range ruleOf.FindAllStringSubmatch(text, -1) {
-		id, title := m[1]+m[3], strings.Join(strings.Fields(m[2]+m[4]), " ")
-		all = append(all, rule{id: id, title: strings.TrimSuffix(title, "."), items: itemsOf[id]})
+	found := ruleOf.FindAllStringSubmatchIndex(text, -1)
+	for i, m := range found {
+		end := len(text)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		part := func(group int) string { return text[max(m[2*group], 0):max(m[2*group+1], 0)] }
+		title := strings.TrimSuffix(strings.Join(strings.Fields(part(2)+part(4)), " "), ".")
+		body, _, _ := strings.Cut(text[m[1]:end], "\n## ")
+		all = append(all, rule{id: part(1) + part(3), title: title, items: itemInText.FindAllString(body, -1)})
 	}
 	if len(all) < minRules {
 		t.Fatalf("%d rules and examples, want %d at least: has semantics.md another form?", len(all), minRules)
 	}
 	slices.SortStableFunc(all, func(a, b rule) int { return compareIDs(a.id, b.id) })
 	return all
-}
-
-// itemsOfRules reads the index: "| 2A, GEP-1619 at 1.7.0 | 1: S38 · 2: S38, S54 ... |".
-func itemsOfRules(index string) map[string][]string {
-	items := map[string][]string{}
-	for line := range strings.Lines(index) {
-		row := ruleRef.FindStringSubmatch(line)
-		if row == nil {
-			continue
-		}
-		for entry := range strings.SplitSeq(row[2], " · ") {
-			item, rules, _ := strings.Cut(entry, ": ")
-			for id := range strings.SplitSeq(rules, ", ") {
-				items[strings.TrimSpace(id)] = append(items[strings.TrimSpace(id)], row[1]+"."+item)
-			}
-		}
-	}
-	return items
 }
 
 // compareIDs puts S before E, and each by its number.

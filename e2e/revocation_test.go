@@ -132,14 +132,20 @@ spec:
 // revokeSession gives what "limpet revoke" prints for a token.
 func revokeSession(t *testing.T, documents harness.Documents, ring harness.Ring, tok string) string {
 	t.Helper()
-	command := exec.Command(harness.Find(t).Limpet, "revoke",
+	return strings.ReplaceAll(askAbout(t, "revoke", documents, ring, tok), "\n", "\n  ")
+}
+
+// askAbout gives what a command of limpet prints for a text with a token.
+func askAbout(t *testing.T, command string, documents harness.Documents, ring harness.Ring, text string) string {
+	t.Helper()
+	c := exec.Command(harness.Find(t).Limpet, command,
 		"-f", writeFile(t, "in.yaml", documents.YAML(t)), "--keys", writeFile(t, "keys.json", ring.JSON(t)))
-	command.Stdin = strings.NewReader(tok)
-	out, err := command.Output()
+	c.Stdin = strings.NewReader(text)
+	out, err := c.Output()
 	if err != nil {
-		t.Fatalf("limpet revoke: %v", err)
+		t.Fatalf("limpet %s: %v", command, err)
 	}
-	return strings.ReplaceAll(string(out), "\n", "\n  ")
+	return string(out)
 }
 
 // TestRevokedOnes ends one session by what "limpet revoke" prints for its token, and those of one host; all others stay.

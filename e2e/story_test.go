@@ -50,18 +50,26 @@ func TestStory(t *testing.T) {
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.PlainRule("plain", "sound"))
 	deployment.Documents.Services = append(deployment.Documents.Services, harness.Service{Name: "sound", Backends: pods[:1]})
 	deployment.Flags = storyFlags
+	pods[0].UID = "of the first"
 	envoy, lost := lostHosts(t, deployment, pods)
 	client := envoy.Client()
-	visit(t, client, "/cart", "User-Agent: begins")
+	begun := visit(t, client, "/cart", "User-Agent: begins")
 	first := logged(t, envoy, "begins")
 	policy := envoy.Policy(t, "cart").Name
 	first.want(t, map[string]any{
 		"session_outcome": "new", "session_policy": policy, "session_age": nil, "session_host": nil, "session_reason": nil,
 		"method": "GET", "path": "/cart", "response_code": 200.0, "upstream_host": pods[0].Address, "response_code_details": "via_upstream",
+		"upstream_pod": "default/pod",
 	})
 	digest, _ := first["session"].(string)
 	if len(digest) != 16 {
 		t.Errorf("the session's digest is %v", first["session"])
+	}
+	deployment.Documents.Port = envoy.Port
+	line := "< Set-Cookie: " + begun.Header.Get("Set-Cookie")
+	if told := askAbout(t, "inspect", deployment.Documents, envoy.Keys(), line); !strings.Contains(told, `"session":"`+digest+`"`) ||
+		!strings.Contains(told, "pinned: to "+pods[0].Address) || !strings.Contains(told, "Pod default/pod, ") {
+		t.Errorf("of the first answer's cookie limpet inspect says\n%s", told)
 	}
 	visit(t, client, "/cart", "User-Agent: stays")
 	logged(t, envoy, "stays").want(t, map[string]any{

@@ -100,19 +100,32 @@ func TestDocumentedFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	var tables strings.Builder
+	written := map[string]bool{}
 	for _, table := range []struct{ title, def string }{
-		{"The document", ""}, {"`keys`", "keys"}, {"`keys.ring`", "keyRing"}, {"`keys.ring.keys[]`", "key"}, {"`policies[]`", "policy"},
-		{"`policies[].cookie`", "cookie"}, {"`policies[].cache`", "cache"}, {"`policies[].revocation`", "revocation"},
+		{"The document", ""},
+		{"`keys`", "keys"},
+		{"`keys.ring`", "keyRing"},
+		{"`keys.ring.keys[]`", "key"},
+		{"`policies[]`", "policy"},
+		{"`policies[].cookie`", "cookie"},
+		{"`policies[].cache`", "cache"},
+		{"`policies[].revocation`", "revocation"},
 	} {
 		object := doc.Defs[table.def]
 		if table.def == "" {
 			object = doc.fieldSchema
 		}
+		written[table.def] = true
 		fmt.Fprintf(&tables, "\n### %s\n\n| field | type | default | limits | meaning |\n|---|---|---|---|---|\n", table.title)
 		for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
 			f := object.Properties[name]
 			fmt.Fprintf(&tables, "| `%s` | %s | %s | %s | %s |\n", name, f.typeName(doc.Defs),
 				f.defaultText(doc.Defs, slices.Contains(object.Required, name)), f.limits(doc.Defs), strings.ReplaceAll(f.Description, "|", "\\|"))
+		}
+	}
+	for name, object := range doc.Defs {
+		if object.Properties != nil && !written[name] {
+			t.Errorf("there is no table for %s", name)
 		}
 	}
 	golden(t, referencePage, before+begin+tables.String()+"\n"+end+after)

@@ -29,6 +29,8 @@ const (
 	MaxRevokedHosts = 4096
 	// MaxOwners is the number of hosts of which a policy says whose they are.
 	MaxOwners = 4096
+	// MaxLeads is the number of clusters of which a policy says to which backend they lead.
+	MaxLeads = 64
 	// MaxKeys is the number of keys in a ring.
 	MaxKeys = 16
 	// MinSecret is the length of a key's secret in bytes, that of an HMAC-SHA256 output (RFC 2104, section 3).
@@ -41,6 +43,7 @@ const (
 	maxDomain    = 253 // RFC 1035, section 2.3.4, as text without the last dot
 	maxAttribute = 1024
 	maxRevoked   = 128
+	maxLead      = MaxEnvoyName + 1 + 2*tagDigits
 	maxKeyID     = 64
 	maxEnv       = 128
 	maxSealed    = 16 << 10
@@ -76,6 +79,7 @@ var (
 	revokedCount   = countRange{1, MaxRevoked}
 	revokedHosts   = countRange{1, MaxRevokedHosts}
 	ownerCount     = countRange{1, MaxOwners}
+	leadCount      = countRange{1, MaxLeads}
 )
 
 // The values of each enumeration, in the order in which messages list them.

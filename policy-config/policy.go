@@ -60,6 +60,11 @@ type Policy struct {
 	// sessions of those before (host-reused), "ADDRESS:PORT name TAG" of a pod with a stable name, whose sessions follow it.
 	// The tags are those of tokens, in 16 hexadecimal digits. At most 4096, none twice. The compiler writes them.
 	Owners []string `json:"owners,omitempty"`
+	// Leads say which backend of a split each cluster leads to, where the routes of the split are there once more for each of its
+	// backends: "CLUSTER TAGS". TAGS are the backend's and the rule's, in 16 hexadecimal digits; a pinned request has those of its
+	// session's backend in the header x-limpet-pin-backend, which those routes match. A rule that shares sessions with such a split has
+	// the backend's tag alone, and no header. At most 64, no cluster twice. The compiler writes them.
+	Leads []string `json:"leads,omitempty"`
 	// FailStatus is the HTTP status answered under OnHostLost Fail: 400 to 599. Default 503.
 	FailStatus int `json:"failStatus"`
 	// EndSessionHeader names a response header whose presence ends the session (logout): the client's cookie is removed, a
@@ -202,6 +207,7 @@ var policyFields = []field[Policy]{
 	{name: "forward", set: boolean(func(p *Policy) *bool { return &p.Forward })},
 	{name: "onHostLost", set: enum(lostChoices, func(p *Policy) *OnHostLost { return &p.OnHostLost })},
 	{name: "owners", set: texts(ownerCount, &ownerRule, itself, func(p *Policy) *[]string { return &p.Owners })},
+	{name: "leads", set: texts(leadCount, &leadRule, leadCluster, func(p *Policy) *[]string { return &p.Leads })},
 	{name: "failStatus", set: whole(statusRange, func(p *Policy) *int { return &p.FailStatus })},
 	{name: "endSessionHeader", set: textSetter(&headerRule, func(p *Policy) *string { return &p.EndSessionHeader })},
 	{name: "issueOn", set: enum(issueChoices, func(p *Policy) *IssueOn { return &p.IssueOn })},

@@ -42,6 +42,7 @@ var (
 	revokedSessionRule = textRule{max: maxRevoked, check: checkRevokedSession}
 	revokedHostRule    = textRule{max: maxRevoked, check: checkRevokedHost}
 	ownerRule          = textRule{max: maxRevoked, check: checkOwner}
+	leadRule           = textRule{max: maxLead, check: checkLead}
 
 	sealedRule  = textRule{max: maxSealed, check: checkSealed}
 	gatewayRule = textRule{max: MaxScope, check: checkVisible}

@@ -58,6 +58,7 @@ func newDescribe() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return dc.run(c) },
 	}
 	dc.input.register(c)
+	dc.input.registerListing(c.Flags())
 	c.Flags().StringVar(&dc.section, "section", "", "`NAME` of a listener of the Gateway, or of a rule of the route")
 	registerTarget(c.Flags(), &dc.target, "describe for")
 	c.Flags().StringVarP(&dc.format, "output", "o", formatText, "print `text|yaml|json`")

@@ -33,6 +33,8 @@ type inputFlags struct {
 	once []compiler.Source
 	// elsewhere says that the objects do not come from files.
 	elsewhere bool
+	// listing, of commands that have it, says that they are an API server's.
+	listing *listingFlags
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -68,6 +70,12 @@ func (f *inputFlags) registerSources(c *cobra.Command) {
 
 // check is a cobra argument check: arguments are paths too.
 func (f *inputFlags) check(c *cobra.Command, args []string) error {
+	if f.listing != nil && f.listing.isWanted(f.has()) {
+		if f.has() || len(args) > 0 {
+			return usagef("--kubeconfig, --context and -A exclude -f: objects come from an API server, or from files")
+		}
+		f.elsewhere, f.listing.stderr = true, c.ErrOrStderr()
+	}
 	f.paths = append(f.paths, args...)
 	if len(f.paths)+len(f.kustomizations) == 0 && !f.elsewhere {
 		return usagef("name files or folders, such as '%s routes/'; see '%[1]s --help'", c.CommandPath())
@@ -114,6 +122,10 @@ func (f *inputFlags) readSources(stdin io.Reader) ([]compiler.Source, error) {
 		sources, err = append(sources, built), errors.Join(err, failed)
 	}
 	sources = append(sources, f.once...)
+	if f.isListed() {
+		listed, failed := f.listing.read(f.kinds.namespace)
+		sources, err = append(sources, listed...), errors.Join(err, failed)
+	}
 	size := 0
 	for _, s := range sources {
 		size += len(s.Data)

@@ -65,6 +65,7 @@ func newInspect() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return ic.run(c, time.Now()) },
 	}
 	ic.input.registerSources(c)
+	ic.input.registerListing(c.Flags())
 	registerTarget(c.Flags(), &ic.target, "what the input is compiled for,")
 	registerRing(c.Flags(), &ic.keysFile)
 	c.Flags().StringVar(&ic.at, "at", "", "judge as at this `TIME`, such as 2026-11-21T10:42:00Z (default: now)")
@@ -94,7 +95,7 @@ func (ic *inspectCommand) check(c *cobra.Command, args []string) error {
 	case len(args) == 1:
 		ic.file = args[0]
 	}
-	if !ic.input.has() {
+	if !ic.input.isNamed() {
 		return nil
 	}
 	return ic.input.check(c, nil)
@@ -120,7 +121,7 @@ func (ic *inspectCommand) run(c *cobra.Command, now time.Time) error {
 			return err
 		}
 	}
-	if ic.input.has() {
+	if ic.input.isNamed() {
 		if in.Sessions, err = ic.input.readSessions(c.InOrStdin(), ic.target); err != nil {
 			return err
 		}
@@ -177,5 +178,8 @@ func (f *inputFlags) readSessions(stdin io.Reader, target string) (*compiler.Ses
 	return compiler.ReadSessions(sources, f.checkOptions(target))
 }
 
-// has tells whether an input is named.
+// isNamed tells whether there is an input, of files or of an API server.
+func (f *inputFlags) isNamed() bool { return f.has() || f.listing.isWanted(false) }
+
+// has tells whether files are named.
 func (f *inputFlags) has() bool { return len(f.paths)+len(f.kustomizations) > 0 }

@@ -33,7 +33,7 @@ func main() {
 // nameAsCalled has help say "kubectl limpet" where kubectl runs the program as its plugin.
 func nameAsCalled(root *cobra.Command, program string) {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
-	if strings.HasPrefix(name, "kubectl-") {
+	if isPlugin(name) {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: strings.ReplaceAll(name, "-", " ")}
 	}
 }

@@ -157,6 +157,7 @@ func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, 
 	}
 	c := &cluster{f, config, kubernetes.NewSource(client, log), log}
 	c.source.Manage = f.manage
+	c.source.ServeAt(config.Host)
 	if prefix, err := netip.ParsePrefix(f.pool); err == nil {
 		c.source.Pool = kubernetes.NewPool(prefix)
 	}
@@ -208,7 +209,7 @@ func (c *cluster) feed(ctx context.Context, keys *keyFlags, to *controller.Contr
 	to.Changes, to.Stderr = c.source, serve.Lines{To: c.log}
 	to.Read = func(stderr io.Writer) (controller.Input, error) {
 		in, err := keys.load(stderr)
-		in.Sources = c.source.Sources()
+		in.Sources, in.Nodes = c.source.Sources(), c.source.Nodes()
 		return in, err
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/spf13/pflag"
@@ -23,6 +24,7 @@ type proxyFlags struct {
 	server        string
 	modules       string
 	authority     string
+	keys          []string
 }
 
 func (f *proxyFlags) register(flags *pflag.FlagSet) {
@@ -34,14 +36,16 @@ func (f *proxyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.server, "proxy-server", "", "`HOST:PORT` of limpet serve as those reach it, a name in the server's certificate")
 	flags.StringVar(&f.modules, "proxy-wasm-server", "", "`HOST:PORT` of --wasm-listen as those reach it")
 	flags.StringVar(&f.authority, "proxy-ca", "", "`FILE` with the authorities that sign the server's certificate, for those")
+	flags.StringSliceVar(&f.keys, "infrastructure-keys", nil,
+		"`KEY`s of labels and annotations of a Gateway's spec.infrastructure that those get,\nor PREFIX/* for all with a prefix, such as service.beta.kubernetes.io/*")
 }
 
 // check refuses proxies that could not run.
 func (f *proxyFlags) check(sc *serveCommand) error {
-	some := f.image+f.helper+f.server+f.modules+f.authority != ""
+	some := f.image+f.helper+f.server+f.modules+f.authority+strings.Join(f.keys, "") != ""
 	switch {
 	case !f.manage && some:
-		return usagef("--proxy-image, --helper-image, --proxy-server, --proxy-wasm-server and --proxy-ca need --manage-proxies")
+		return usagef("--proxy-image, --helper-image, --proxy-server, --proxy-wasm-server, --proxy-ca and --infrastructure-keys need --manage-proxies")
 	case !f.manage:
 		return nil
 	case !sc.config.input.elsewhere:
@@ -56,9 +60,11 @@ func (f *proxyFlags) check(sc *serveCommand) error {
 		return usagef("--proxy-wasm-server %q: must be a host and a port", f.modules)
 	case f.authority == "" && sc.tls.secret == "":
 		return usagef("--manage-proxies needs --tls-secret, or --proxy-ca: by which proxies know the server")
-	default:
-		return checkProxyKeys(&sc.config.keys)
 	}
+	if err := proxies.AllowedKeys(f.keys).Check(); err != nil {
+		return usagef("--infrastructure-keys: %v", err)
+	}
+	return checkProxyKeys(&sc.config.keys)
 }
 
 // checkProxyKeys is about the keys that proxies get.
@@ -80,7 +86,7 @@ func (sc *serveCommand) newProxies(c *cluster, of *controller.Controller) *kuber
 	}
 	p := kubernetes.NewProxies(c.source, c.log)
 	p.Settings, p.Ports = sc.proxySettings, of.Ports
-	p.Controller = sc.cluster.controller
+	p.Controller, p.Allowed = sc.cluster.controller, f.keys
 	of.Proxies, of.Served.Story = p.States, p.Story
 	return p
 }

@@ -50,6 +50,7 @@ func newTicket() *cobra.Command {
 		RunE:    func(c *cobra.Command, args []string) error { return tc.run(c, args[0], time.Now()) },
 	}
 	tc.input.registerSources(c)
+	tc.input.registerListing(c.Flags())
 	registerRing(c.Flags(), &tc.keysFile)
 	return c
 }
@@ -64,7 +65,7 @@ func (tc *ticketCommand) check(c *cobra.Command, args []string) error {
 	if why := explainScope(args[0]); why != "" {
 		return usagef("SCOPE %q: %s", args[0], why)
 	}
-	if !tc.input.has() {
+	if !tc.input.isNamed() {
 		return nil
 	}
 	return tc.input.check(c, nil)
@@ -137,7 +138,7 @@ func (tc *ticketCommand) findScope(c *cobra.Command, scope string) error {
 const maxScopes = 20
 
 func (tc *ticketCommand) run(c *cobra.Command, scope string, now time.Time) error {
-	if tc.input.has() {
+	if tc.input.isNamed() {
 		if err := tc.findScope(c, scope); err != nil {
 			return err
 		}

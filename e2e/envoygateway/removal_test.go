@@ -1,6 +1,7 @@
 package envoygateway
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -50,15 +51,16 @@ type piece struct {
 }
 
 // pieces are each taken from a route of their own; on the one with the same ending that begins with "whole", from which
-// nothing is taken, the check holds. Names end in -strict for sessions that fail with their host.
+// nothing is taken, the check holds. Names end in -strict for sessions that fail with their host, and
+// in -full for splits without room for copies.
 var pieces = []piece{
 	{"unpinned", "HTTPRoute", "unpinned", cutField("sessionPersistence"), "sticks"},
 	{"forwarding", "HTTPRoute", "forwarding", cutFilter("RequestHeaderModifier"), "hides the pin from backends"},
 	{"planted", "HTTPRoute", "planted", cutFilter("ResponseHeaderModifier"), "signs no pin of a backend"},
 	{"unretried", "HTTPRoute", "unretried", cutField("retry"), "moves off a host that refuses"},
 	{"unfiltered", "EnvoyExtensionPolicy", "limpet", cutTarget("unfiltered"), "sticks"},
-	{"weighty", "EnvoyPatchPolicy", "limpet-web", cutPatch("weighty", "load_balancing_weight"), "takes the weight away"},
-	{"overflowing", "EnvoyPatchPolicy", "limpet-web", cutPatch("overflowing", "/policy"), "keeps the shares"},
+	{"weighty-full", "EnvoyPatchPolicy", "limpet-web", cutPatch("weighty-full", "load_balancing_weight"), "takes the weight away"},
+	{"overflowing-full", "EnvoyPatchPolicy", "limpet-web", cutPatch("overflowing-full", "/policy"), "keeps the shares"},
 	{"undrained", "EnvoyPatchPolicy", "limpet-web", cutPatch("undrained", "override_host_status"), "stays on a draining host"},
 	{"copied-mirrored", "EnvoyPatchPolicy", "limpet-web", cutPatch("copied-mirrored", "request_headers_mutations"), "keeps tokens from mirrors"},
 	{"lenient-strict", "EnvoyPatchPolicy", "limpet-web", cutPatch("lenient-strict", "typed_per_filter_config"), "fails with its host"},
@@ -123,11 +125,15 @@ func parts() string {
 		"blue": append([]string{deadHost}, backendHosts["blue"]...), "old": backendHosts["old"], "strict": backendHosts["strict"],
 		"mirror": backendHosts["mirror"],
 	}, "")
-	for _, p := range append([]piece{{route: "whole"}, {route: "whole-strict"}, {route: "whole-mirrored"}}, pieces...) {
+	for _, p := range append([]piece{{route: "whole"}, {route: "whole-strict"}, {route: "whole-mirrored"}, {route: "whole-full"}}, pieces...) {
 		refs, filters := makeRef("blue", 1), ""
 		switch ending(p.route) {
-		case "":
+		case "-full":
 			refs += ", " + makeRef("old", 0)
+			for i := range 16 {
+				filters += fmt.Sprintf(", {name: x-%d, value: a}", i)
+			}
+			filters = "    matches: [{headers: [" + filters[2:] + "]}]\n"
 		case "-mirrored":
 			refs = makeRef("old", 1)
 			filters = "    filters: [{type: RequestMirror, requestMirror: {backendRef: {group: gateway.envoyproxy.io, kind: Backend, name: mirror}}}]\n"
@@ -152,7 +158,8 @@ func ending(route string) string {
 func TestEveryPieceIsNeeded(t *testing.T) {
 	serveModule(t)
 	mirror := startBackends(t)["127.0.6.1"]
-	manifest := with(t, compile(t, parts(), nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), parts())
+	manifest := with(t, limpet(t, parts(), nil, "compile", "-f", "-", "-t", "envoy-gateway", // not --strict: it refuses splits without room
+		"--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), parts())
 	for _, p := range pieces {
 		manifest = edited(t, manifest, p.kind, p.doc, func(d object) { p.cut(t, d) })
 	}

@@ -103,7 +103,8 @@ func checkChanges(t *testing.T, p *controlPlane, manifest func(input string, key
 	})
 	t.Run("draining hosts keep their sessions", func(t *testing.T) {
 		cookie := sessionOn(t, "shop.test/", "127.0.1.1")
-		p.apply(t, manifest(shop(0), first)+yamlOf(t, drain("httproute/shop/shop/rule/0", "127.0.1.1")))
+		p.apply(t, manifest(shop(0), first)+yamlOf(t, // in the rule's own cluster, and in that of its sessions
+			drain("httproute/shop/shop/rule/0/backend/0", "127.0.1.1"), drain("httproute/shop/shop/rule/1/backend/0", "127.0.1.1")))
 		checkDraining(t, "shop.test/", cookie, "127.0.1.1")
 	})
 	t.Run("key rotation loses no session", func(t *testing.T) {

@@ -37,7 +37,7 @@ kind: Gateway
 metadata: {name: edge, namespace: managed}
 spec:
   gatewayClassName: managed
-  infrastructure: {labels: {team: edge}, annotations: {example.com/cost: "7"}}
+  infrastructure: {labels: {team: edge, sidecar.istio.io/inject: "true"}, annotations: {example.com/cost: "7"}}
   listeners: [{name: http, protocol: HTTP, port: 80}]
 `
 	managedRoute = `
@@ -118,7 +118,7 @@ func newFleet(t *testing.T) *fleet {
 		"--system-namespace", "managed", "--controller-name", "limpet.dev/managed", "--bind", "0.0.0.0", "--listen", serverAddress,
 		"--tls-cert", filepath.Join(folder, "server.crt"), "--tls-key", filepath.Join(folder, "server.key"), "--client-ca", filepath.Join(folder, "server-ca.crt"), "--token-audience", "limpet.dev",
 		"--manage-proxies", "--proxy-image", "envoy:1", "--helper-image", "limpet:1", "--proxy-server", serverName + ":18000",
-		"--proxy-ca", filepath.Join(folder, "server-ca.crt"),
+		"--proxy-ca", filepath.Join(folder, "server-ca.crt"), "--infrastructure-keys", "team,example.com/*",
 	}
 	f.serving = harness.ServeCluster(t, f.asLimpet(t), 80, f.keys.Only("old"), args...)
 	t.Cleanup(func() {
@@ -266,7 +266,8 @@ func (f *fleet) checkObjects(t *testing.T) {
 				t.Errorf("there is no %s", kind)
 				continue
 			}
-			if of := metav1.GetControllerOf(o); of == nil || of.UID != owner.GetUID() || o.GetLabels()["team"] != "edge" || o.GetAnnotations()["example.com/cost"] != "7" {
+			if of := metav1.GetControllerOf(o); of == nil || of.UID != owner.GetUID() || o.GetLabels()["team"] != "edge" ||
+				o.GetLabels()["sidecar.istio.io/inject"] != "" || o.GetAnnotations()["example.com/cost"] != "7" {
 				t.Errorf("%s: owner %v, labels %v, annotations %v", kind, of, o.GetLabels(), o.GetAnnotations())
 			}
 		}

@@ -301,7 +301,7 @@ func (w *speedWorld) cost(t *testing.T, over time.Duration) string {
 // size is "make bench-serve", which prints the figures of docs/serve.md; in its small size it holds that nothing takes seconds, that
 // no new route answers 5xx, and that statuses are written seldom.
 func TestSpeed(t *testing.T) {
-	w := newSpeedWorld(t)
+	w := newSpeedWorld(t, "--route-budget", "100") // for 30,000 routes on one Gateway
 	tell := func(format string, args ...any) { fmt.Printf("speed: "+format+"\n", args...) }
 	if err := w.addService(t.Context(), 0, 1); err != nil {
 		t.Fatal(err)

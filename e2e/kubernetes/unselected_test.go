@@ -50,15 +50,15 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: limpet}]
 	return c.Kubeconfig(standin.LimpetToken)
 }
 
-// runPod makes a Pod that runs and is ready, as a node says.
-func (c *cluster) runPod(t *testing.T, name, address string) *unstructured.Unstructured {
+// runPod makes a Pod that runs and is ready, as a node says, with more of a spec.
+func (c *cluster) runPod(t *testing.T, name, address, spec string) *unstructured.Unstructured {
 	t.Helper()
 	c.set(t, fmt.Sprintf(`
 apiVersion: v1
 kind: Pod
 metadata: {name: %s, namespace: default}
-spec: {automountServiceAccountToken: false, containers: [{name: app, image: app}]}
-`, name))
+spec: {automountServiceAccountToken: false, containers: [{name: app, image: app}]%s}
+`, name, spec))
 	pod := object("v1", "Pod", "default", name)
 	status := fmt.Sprintf(`{phase: Running, podIP: %s, podIPs: [{ip: %s}], conditions: [{type: Ready, status: "True"}]}`, address, address)
 	var fields map[string]any
@@ -66,10 +66,20 @@ spec: {automountServiceAccountToken: false, containers: [{name: app, image: app}
 		t.Fatal(err)
 	}
 	pod.Object["status"] = fields
-	if _, err := c.client.Resource(podResource).Namespace("default").ApplyStatus(t.Context(), name, pod, metav1.ApplyOptions{FieldManager: "node"}); err != nil {
+	c.setStatus(t, pod)
+	return pod
+}
+
+// setStatus writes an object's status, as a node does.
+func (c *cluster) setStatus(t *testing.T, o *unstructured.Unstructured) {
+	t.Helper()
+	resource, err := c.resourceOf(o)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return pod
+	if _, err := resource.ApplyStatus(t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "node"}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestUnselected: a Pod that its Service no longer selects keeps its sessions and gets no new ones, until it is gone. Where limpet may
@@ -96,7 +106,7 @@ spec:
 `)
 	pods := map[string]*unstructured.Unstructured{}
 	for i, address := range addresses {
-		pods[address] = c.runPod(t, fmt.Sprintf("pod-%d", i), address)
+		pods[address] = c.runPod(t, fmt.Sprintf("pod-%d", i), address, "")
 	}
 	c.set(t, slice(addresses...))
 

@@ -88,7 +88,7 @@ func (s *goStream) RequestHeaders(h [][2]string, _ bool) ([][2]string, *wasmtest
 }
 
 func (s *goStream) list(h [][2]string) *list {
-	return &list{stream: s, lines: h, destination: s.to}
+	return &list{stream: s, lines: h, destination: destination{s.properties[wasmtest.ClusterProperty], s.to.policies}}
 }
 
 func (s *goStream) count(o session.Outcome) {
@@ -156,6 +156,12 @@ func (l *list) Balance()            { l.Remove(pinHeader) }
 func (l *list) Pin(host string, _ bool) { l.Set(pinHeader, host) }
 
 func (l *list) Within(backend string) { l.Set(policyconfig.BackendHeader(pinHeader), backend) }
+
+func (l *list) Lead(value string) {
+	if l.Set(policyconfig.BackendHeader(pinHeader), value); value == "" {
+		l.Remove(policyconfig.BackendHeader(pinHeader))
+	}
+}
 
 func (l *list) Backend() string { return l.stream.properties[wasmtest.BackendProperty] }
 

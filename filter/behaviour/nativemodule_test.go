@@ -68,6 +68,9 @@ func (s *moduleStream) RequestHeaders(h [][2]string, _ bool) (out [][2]string, l
 	if s.s.Pin != "" {
 		out = append(out, [2]string{pinHeader, base64.StdEncoding.EncodeToString([]byte(s.s.Pin))})
 	}
+	if !s.s.Rerouted { // then no route sees what the module did to that header
+		out = without(out, policyconfig.BackendHeader(pinHeader))
+	}
 	if s.s.Within != "" {
 		out = append(out, [2]string{policyconfig.BackendHeader(pinHeader), s.s.Within})
 	}
@@ -79,7 +82,7 @@ func (s *moduleStream) ResponseHeaders(h [][2]string, headersOnly bool) ([][2]st
 		return nil, err
 	}
 	r := nativetest.Reply{
-		Headers: without(h, pinHeader), Details: s.properties[wasmtest.DetailsProperty], Upstream: s.s.Pin,
+		Headers: without(h, pinHeader), Cluster: s.properties[wasmtest.ClusterProperty], Details: s.properties[wasmtest.DetailsProperty], Upstream: s.s.Pin,
 		Backend: s.properties[wasmtest.BackendProperty], HeadersOnly: headersOnly, Attempts: attempts(s.properties),
 	}
 	if pin, ok := first(h, pinHeader); ok {

@@ -67,5 +67,6 @@ func (*request) Set(_, _ string)     {}
 func (*request) Add(_, _ string)     {}
 func (*request) Remove(string)       {}
 func (*request) Within(string)       {}
+func (*request) Lead(string)         {}
 func (*request) Balance()            {}
 func (*request) Publish(_, _ string) {}

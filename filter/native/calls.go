@@ -29,6 +29,9 @@ func hostMetadata(s *stream, source uint32, name unsafe.Pointer, nameSize uintpt
 //export limpet_note
 func hostNote(s *stream, name unsafe.Pointer, nameSize uintptr, key unsafe.Pointer, keySize uintptr, value unsafe.Pointer, size uintptr)
 
+//export limpet_reroute
+func hostReroute(s *stream)
+
 //export limpet_answer
 func hostAnswer(s *stream, status uint32, details unsafe.Pointer, size uintptr)
 

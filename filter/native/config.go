@@ -26,6 +26,8 @@ type worker struct {
 	logging bool
 	fields  bool // of the access log
 	digest  bool // with the fields
+	// backendHeader is where the backend of a pinned session is told, to routes that match it.
+	backendHeader string
 	// reported is the last value of the gauge that this worker gave it.
 	reported uint64
 }
@@ -58,6 +60,7 @@ func newWorker(c *configuration) *worker {
 	return &worker{
 		engine: engine, metrics: &c.metrics,
 		logging: c.config.AccessLog, fields: c.config.AccessLogFields, digest: c.config.SessionDigest,
+		backendHeader: policyconfig.BackendHeader(c.config.PinHeader),
 	}
 }
 

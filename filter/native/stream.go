@@ -145,6 +145,19 @@ func (x *exchange) Within(backend string) {
 	hostNote(&x.stream, data(name), size(name), data(key), size(key), data(backend), size(backend))
 }
 
+// Lead changes the header that routes match, and has Envoy choose the route anew: to a dynamic module it leaves that.
+func (x *exchange) Lead(value string) {
+	name := x.worker.backendHeader
+	if value != "" {
+		x.Set(name, value)
+	} else if _, steered := x.Get(name); steered {
+		x.Remove(name)
+	} else {
+		return
+	}
+	hostReroute(&x.stream)
+}
+
 func (x *exchange) Backend() string {
 	return x.metadata(hostSource, policyconfig.BackendMetadata, policyconfig.BackendMetadataKey)
 }

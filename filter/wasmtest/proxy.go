@@ -29,6 +29,9 @@ type Proxy struct {
 	Turn  int
 	// Cluster is the name of the cluster of each route; without one, it is the route's.
 	Cluster map[string]string
+	// Copies are the routes for the backends of a split, by what they match: the route's name, a space, and the value of the header of a
+	// session's backend.
+	Copies map[string]string
 	// Backends are the tags in hosts' metadata, for RebalanceWithin: a request that names one takes the hosts of that, if any serves.
 	Backends map[string]string
 	// Refuses is a host that takes no connections: a request that it should serve is sent again, to another.
@@ -90,15 +93,13 @@ func (p *Proxy) Send(route string, headers [][2]string) (Response, error) {
 	if filter == nil {
 		filter = p.VM
 	}
-	cluster := p.Cluster[route]
-	if cluster == "" {
-		cluster = route
-	}
 	before := filter.Counters()
-	r, err := p.exchange(filter.Open(map[string]string{RouteProperty: route, ClusterProperty: cluster}), route, headers)
+	r, err := p.exchange(filter.Open(map[string]string{RouteProperty: route, ClusterProperty: p.cluster(route)}), route, headers)
 	r.Outcome = outcome(before, filter.Counters())
 	return r, err
 }
+
+func (p *Proxy) cluster(route string) string { return cmp.Or(p.Cluster[route], route) }
 
 // exchange takes a request through the fence, the filter, stateful_session and a host, and its answer back.
 func (p *Proxy) exchange(s Exchange, route string, headers [][2]string) (Response, error) {
@@ -109,6 +110,10 @@ func (p *Proxy) exchange(s Exchange, route string, headers [][2]string) (Respons
 	}
 	if local != nil {
 		return Response{Status: fmt.Sprint(local.Status), Headers: local.Headers, Details: local.Details}, nil
+	}
+	if of := p.Copies[route+" "+value(sent, policyconfig.BackendHeader(p.PinHeader))]; of != "" {
+		route = of
+		s.SetProperty(ClusterProperty, p.cluster(of))
 	}
 	r, answer := p.serve(route, sent)
 	s.SetProperty(DetailsProperty, r.Details)
@@ -121,12 +126,12 @@ func (p *Proxy) exchange(s Exchange, route string, headers [][2]string) (Respons
 	return r, err
 }
 
-// fence keeps the pin header from clients, both ways.
+// fence keeps the pin header and its companion from clients, both ways.
 func (p *Proxy) fence(headers [][2]string) [][2]string {
 	if p.Unfenced {
 		return headers
 	}
-	return without(headers, p.PinHeader)
+	return without(without(headers, p.PinHeader), policyconfig.BackendHeader(p.PinHeader))
 }
 
 func without(headers [][2]string, name string) [][2]string {

@@ -41,13 +41,15 @@ type Input struct {
 	// Fingerprints are those of the keys.
 	Fingerprints keyfile.Fingerprints
 	Sources      []compiler.Source
+	// Nodes are the machines of the cluster that the sources are of; nil where they are not known.
+	Nodes *compiler.Nodes
 }
 
 // equal tells whether two are the same.
 func (in *Input) equal(other *Input) bool {
 	return slices.EqualFunc(in.Sources, other.Sources, func(a, b compiler.Source) bool {
 		return a.Name == b.Name && sameBytes(a.Data, b.Data)
-	}) && reflect.DeepEqual(in.Keys, other.Keys) && reflect.DeepEqual(in.Scopes, other.Scopes)
+	}) && reflect.DeepEqual(in.Keys, other.Keys) && reflect.DeepEqual(in.Scopes, other.Scopes) && in.Nodes == other.Nodes
 }
 
 // sameBytes compares contents, which mostly are the same slice.

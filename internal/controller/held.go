@@ -39,7 +39,8 @@ func (h *held) compile(in Input, compile func(Input) (*pass, error), stderr io.W
 	h.release(in.Sources)
 	var found compiler.Errors // since the last time
 	for {
-		with := Input{in.Keys, in.Scopes, in.Fingerprints, h.putBack(in.Sources)}
+		with := in
+		with.Sources = h.putBack(in.Sources)
 		p, err := compile(with)
 		var problems compiler.Errors
 		if err == nil {

@@ -120,7 +120,7 @@ func (c *Controller) update(p *pass) error {
 // follow has the follower take the input, with what is remembered. Moved are the addresses of which that is news.
 func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
 	changes := compiler.Changes{
-		Keys: p.input.Keys, Scopes: p.input.Scopes, Time: p.now, Moved: moved, Unusable: c.remembered.unusable,
+		Keys: p.input.Keys, Scopes: p.input.Scopes, Time: p.now, Moved: moved, Unusable: c.remembered.unusable, Nodes: p.input.Nodes,
 	}
 	c.Memory.Recall(&changes)
 	if p.update, err = c.remembered.follower.Replace(p.input.Sources, changes); err != nil {

@@ -53,7 +53,7 @@ func (c *Controller) recall(o *compiler.Options) (*compiler.Decided, []compiler.
 		return decided, nil
 	}
 	served.Draining, served.Owners, served.Selection = c.Memory.Draining.Since, maps.Clone(c.Memory.Owners.Of), c.Memory.Selected.Now
-	o.Incumbents = r.follower.Incumbents()
+	served.Nodes, o.Incumbents = r.input.Nodes, r.follower.Incumbents()
 	return nil, r.input.Sources
 }
 

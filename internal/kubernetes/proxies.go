@@ -32,6 +32,8 @@ type Proxies struct {
 	Settings func() (proxies.Settings, error)
 	// Ports gives where what is served of a Gateway listens, and whether that is known yet.
 	Ports func(gateway string) (ports []proxies.Port, known bool)
+	// Allowed are the keys of Gateways' labels and annotations that their objects get.
+	Allowed proxies.AllowedKeys
 	// Controller is whose classes' Gateways get proxies.
 	Controller string
 	Log        *slog.Logger
@@ -41,6 +43,8 @@ type Proxies struct {
 	wake   chan struct{}
 	stores map[schema.GroupVersionKind]cache.Indexer // by namespaces
 	synced []cache.InformerSynced
+	// accounts are the service accounts that Gateways may name.
+	accounts cache.Indexer
 
 	lock     sync.Mutex
 	applied  map[types.UID]map[string]appliedObject // by owners, and kinds with names
@@ -51,9 +55,11 @@ type Proxies struct {
 // appliedObject is what was applied last, and what became of it.
 type appliedObject struct{ wanted, seen [sha256.Size]byte }
 
+var accountKind = schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}
+
 // proxyKinds are those of the objects that run proxies, with their resources.
 var proxyKinds = map[schema.GroupVersionKind]string{
-	{Version: "v1", Kind: "ServiceAccount"}: "serviceaccounts", {Version: "v1", Kind: "Secret"}: "secrets",
+	accountKind: "serviceaccounts", {Version: "v1", Kind: "Secret"}: "secrets",
 	{Version: "v1", Kind: "Service"}:                     "services",
 	{Group: "apps", Version: "v1", Kind: deploymentKind}: "deployments", {Group: "apps", Version: "v1", Kind: daemonSetKind}: "daemonsets",
 	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}:          "poddisruptionbudgets",
@@ -75,6 +81,7 @@ func NewProxies(s *Source, log *slog.Logger) *Proxies {
 	return &Proxies{
 		Source: s, Log: log, wake: make(chan struct{}, 1), stores: map[schema.GroupVersionKind]cache.Indexer{},
 		applied: map[types.UID]map[string]appliedObject{}, failures: map[string]string{},
+		accounts: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil),
 	}
 }
 
@@ -84,30 +91,42 @@ func (p *Proxies) Wake() { wake(p.wake) }
 // Start begins to follow the objects, and returns when it has those that there are.
 func (p *Proxies) Start(ctx context.Context) error {
 	p.synced = nil
-	for kind, resource := range proxyKinds {
-		ours := proxies.LabelManagedBy + "=" + proxies.ManagedBy
-		informer := p.Source.newInformer(kind.GroupVersion().WithResource(resource), "", ours, func(error) {})
-		// Neither fails before the informer runs.
-		_ = informer.SetTransform(dropFields)
-		_ = informer.AddIndexers(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-		changed := func() {
-			p.Wake()
-			p.Changed()
-		}
-		registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { changed() }, UpdateFunc: func(any, any) { changed() }, DeleteFunc: func(any) { changed() },
-		})
+	for kind := range proxyKinds {
+		store, err := p.follow(ctx, kind, proxies.LabelManagedBy+"="+proxies.ManagedBy)
 		if err != nil {
 			return err
 		}
-		p.stores[kind] = informer.GetIndexer()
-		p.synced = append(p.synced, registration.HasSynced)
-		go informer.RunWithContext(ctx)
+		p.stores[kind] = store
+	}
+	var err error
+	if p.accounts, err = p.follow(ctx, accountKind, proxies.AccountKey+"=true"); err != nil {
+		return err
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), p.synced...) {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// follow begins to follow the objects of a kind with a label.
+func (p *Proxies) follow(ctx context.Context, kind schema.GroupVersionKind, label string) (cache.Indexer, error) {
+	informer := p.Source.newInformer(kind.GroupVersion().WithResource(proxyKinds[kind]), "", label, func(error) {})
+	// Neither fails before the informer runs.
+	_ = informer.SetTransform(dropFields)
+	_ = informer.AddIndexers(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	changed := func() {
+		p.Wake()
+		p.Changed()
+	}
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { changed() }, UpdateFunc: func(any, any) { changed() }, DeleteFunc: func(any) { changed() },
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.synced = append(p.synced, registration.HasSynced)
+	go informer.RunWithContext(ctx)
+	return informer.GetIndexer(), nil
 }
 
 // dropFields leaves out what is of no use here.
@@ -171,12 +190,15 @@ func (p *Proxies) keep(ctx context.Context, g *managedGateway, settings proxies.
 		return nil // else a Service would lose the ports of ListenerSets for a moment; the first compilation wakes
 	}
 	config, err := p.findConfig(g)
+	if err == nil {
+		err = p.checkAccount(g)
+	}
 	if err != nil {
 		return err
 	}
 	desired, err := proxies.Render(proxies.Input{
 		Gateway: g.Gateway, Config: config, Ports: proxies.ListPorts(g.Gateway, ports), Settings: settings,
-		Replicas: countReplicas(owned),
+		Allowed: p.Allowed, Replicas: countReplicas(owned),
 	})
 	if err != nil {
 		return invalidParameters{err}
@@ -193,6 +215,17 @@ func (p *Proxies) keep(ctx context.Context, g *managedGateway, settings proxies.
 		}
 	}
 	return p.removeAll(ctx, p.withoutBusy(owned, desired))
+}
+
+// checkAccount refuses to run a Gateway's proxies as a service account whose owner does not say that it is for proxies: it may have rights,
+// and clouds give these to Pods.
+func (p *Proxies) checkAccount(g *managedGateway) error {
+	name := g.Annotations[proxies.AccountKey]
+	if _, may, _ := p.accounts.GetByKey(g.Namespace + "/" + name); name != "" && !may {
+		return invalidParameters{fmt.Errorf("metadata.annotations[%s]: Forbidden: ServiceAccount %s/%s has no label %s: \"true\": give it "+
+			"that if the Gateway's proxies may run as it", proxies.AccountKey, g.Namespace, name, proxies.AccountKey)}
+	}
+	return nil
 }
 
 // invalidParameters says that what a Gateway's parameters say can't be done, and is not tried again before they change.

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -8,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
 // newOwned is a Service that says that the Gateway of UID "edge" is its owner.
@@ -20,6 +23,30 @@ func newOwned(namespace, address string) *unstructured.Unstructured {
 	o.SetName("edge-limpet")
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: gatewayv1.GroupVersion.String(), Kind: "Gateway", Name: "edge", UID: "edge", Controller: &is}})
 	return o
+}
+
+// TestAccountOfProxies: a Gateway's proxies run as a service account that is there already only if that says so.
+func TestAccountOfProxies(t *testing.T) {
+	p := NewProxies(nil, nil)
+	labelled := object{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "envoys"}}
+	if err := p.accounts.Add(&labelled); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ namespace, account, want string }{
+		"its own":              {"shop", "", ""},
+		"one with the label":   {"shop", "envoys", ""},
+		"one without":          {"shop", "admin", "ServiceAccount shop/admin has no label limpet.dev/proxy-service-account"},
+		"of another namespace": {"evil", "envoys", "ServiceAccount evil/envoys has no label"},
+		"a path":               {"evil", "../shop/envoys", "ServiceAccount evil/../shop/envoys has no label"},
+	} {
+		g := &managedGateway{Gateway: &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.namespace, Name: "edge", Annotations: map[string]string{proxies.AccountKey: c.account},
+		}}}
+		err := p.checkAccount(g)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", name, err, c.want)
+		}
+	}
 }
 
 // TestObjectsElsewhereAreNotOwned: any object can name any owner, and one of another namespace is not believed.

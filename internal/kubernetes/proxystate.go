@@ -70,6 +70,10 @@ func (p *Proxies) stateOf(g *managedGateway) (s compiler.Proxies) {
 	p.lock.Lock()
 	failure := p.failures[g.key()]
 	p.lock.Unlock()
+	s.LeftOut = p.Allowed.LeftOut(g.Gateway)
+	if err := p.checkAccount(g); err != nil {
+		s.Invalid = err.Error()
+	}
 	if of := g.Spec.Infrastructure; of != nil && of.ParametersRef != nil {
 		if _, err := p.findProxyConfig(g.Namespace, of.ParametersRef.Name); err != nil {
 			s.Invalid = err.Error()

@@ -62,6 +62,7 @@ type Source struct {
 	begun bool
 	// keeping is how many policies keep Pods that Services no longer select.
 	keeping int
+	nodes   nodes
 }
 
 // watch follows the objects of a kind.
@@ -107,6 +108,9 @@ func (s *Source) Start(ctx context.Context) error {
 		if !cache.WaitForCacheSync(ctx.Done(), s.isSynced) {
 			return context.Cause(ctx)
 		}
+	}
+	if err := s.followNodes(ctx); err != nil {
+		return err
 	}
 	s.awaitRead(ctx)
 	s.takeChange()
@@ -259,6 +263,7 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 		s.address(name, o)
 	}
 	before := s.objects[name]
+	s.nodes.note(name)
 	s.refer(o, before)
 	s.objects[name], s.touched[name] = o, true
 	s.keeping += o.keeping() - before.keeping()
@@ -309,6 +314,7 @@ func (s *Source) removeKind(ctx context.Context, kind schema.GroupKind) {
 }
 
 func (s *Source) forget(name string) {
+	s.nodes.note(name)
 	s.refer(nil, s.objects[name])
 	s.keeping -= s.objects[name].keeping()
 	s.touched[name] = true

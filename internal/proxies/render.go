@@ -51,6 +51,8 @@ type Input struct {
 	// Ports are those of all listeners, from wherever they come.
 	Ports    []Port
 	Settings Settings
+	// Allowed are the keys of its labels and annotations that these objects get.
+	Allowed AllowedKeys
 	// Replicas is how many there are now; nil where that is not known.
 	Replicas *int32
 }
@@ -81,7 +83,7 @@ func Render(in Input) ([]*unstructured.Unstructured, error) {
 	if p := r.newDisruptionBudget(); p != nil {
 		objects = append(objects, p)
 	}
-	if r.Gateway.Annotations[accountAnnotation] == "" {
+	if r.Gateway.Annotations[AccountKey] == "" {
 		objects = append(objects, r.newServiceAccount())
 	}
 	if r.isDaemonSet() {
@@ -144,7 +146,7 @@ func typeMeta(apiVersion, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
 }
 
-// newMeta is what all objects have: the Gateway as their owner, and what its infrastructure says. Further labels and annotations are
+// newMeta is what all objects have: the Gateway as their owner, and what its infrastructure may say. Further labels and annotations are
 // those of a ProxyConfig.
 func (r *renderer) newMeta(labels, annotations map[string]string) metav1.ObjectMeta {
 	yes := true
@@ -161,9 +163,7 @@ func (r *renderer) newMeta(labels, annotations map[string]string) metav1.ObjectM
 func (r *renderer) newLabels(further map[string]string) map[string]string {
 	labels := map[string]string{}
 	if of := r.Gateway.Spec.Infrastructure; of != nil {
-		for name, value := range of.Labels {
-			labels[string(name)] = string(value)
-		}
+		labels = pick(r.Allowed, of.Labels)
 	}
 	maps.Copy(labels, further)
 	maps.Copy(labels, r.newSelector())
@@ -187,9 +187,7 @@ func (r *renderer) newSelector() map[string]string { return map[string]string{La
 func (r *renderer) newAnnotations(further map[string]string) map[string]string {
 	annotations := map[string]string{}
 	if of := r.Gateway.Spec.Infrastructure; of != nil {
-		for name, value := range of.Annotations {
-			annotations[string(name)] = string(value)
-		}
+		annotations = pick(r.Allowed, of.Annotations)
 	}
 	maps.Copy(annotations, further)
 	if len(annotations) == 0 {
@@ -198,18 +196,18 @@ func (r *renderer) newAnnotations(further map[string]string) map[string]string {
 	return annotations
 }
 
-// accountAnnotation names, on a Gateway, the service account of its proxies, which is there already; accountPrefix and the Gateway's name
-// are that of a Gateway without it.
+// AccountKey is the annotation that names, on a Gateway, the service account of its proxies, which is there already, and the label of
+// one that may be named, with the value "true". accountPrefix and the Gateway's name are that of a Gateway without it.
 const (
-	accountAnnotation = v1alpha1.Group + "/proxy-service-account"
-	accountPrefix     = "limpet-"
+	AccountKey    = v1alpha1.Group + "/proxy-service-account"
+	accountPrefix = "limpet-"
 )
 
 func (r *renderer) accountName() string { return AccountName(r.Gateway.Name, r.Gateway.Annotations) }
 
 // AccountName is what the service account of a Gateway's proxies is called, which is one of its own namespace.
 func AccountName(gateway string, annotations map[string]string) string {
-	return cmp.Or(annotations[accountAnnotation], accountPrefix+gateway)
+	return cmp.Or(annotations[AccountKey], accountPrefix+gateway)
 }
 
 func (r *renderer) newServiceAccount() *corev1.ServiceAccount {

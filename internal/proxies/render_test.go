@@ -68,7 +68,7 @@ func readInput(t *testing.T, file string) Input {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := Input{Gateway: &gatewayv1.Gateway{}, Settings: settings}
+	in := Input{Gateway: &gatewayv1.Gateway{}, Settings: settings, Allowed: AllowedKeys{"team", "example.com/*"}}
 	if strings.Contains(file, "token") {
 		in.Settings.Audience = "limpet.dev"
 	}

@@ -46,6 +46,7 @@ func (t *tree) print(what string) error {
 		for _, p := range t.pages {
 			fmt.Printf("%6d %s\n", p.words, p.path)
 		}
+		fmt.Printf("%6d in all\n", t.words())
 	case "":
 		t.printTable()
 	default:
@@ -61,13 +62,16 @@ func (t *tree) printTable() {
 	}
 	slices.Sort(lengths)
 	at := func(percent int) int { return lengths[min(len(lengths)*percent/100, len(lengths)-1)] }
-	words := 0
-	for _, p := range t.pages {
-		words += p.words
-	}
 	fmt.Printf("lines of Go: %d in %d files, and %d of tests\n", t.code, t.files, t.tests)
 	fmt.Printf("lines of a function, median / p90 / max: %d / %d / %d\n", at(50), at(90), at(100))
 	fmt.Printf("functions used once, of %d lines or fewer: %d\n", smallFunction, len(t.findOnce()))
 	fmt.Printf("lines over %d columns: %d\n", wideLine, len(t.wide))
-	fmt.Printf("words of pages, without what is generated: %d\n", words)
+	fmt.Printf("words of pages, without what is generated: %d\n", t.words())
+}
+
+func (t *tree) words() (sum int) {
+	for _, p := range t.pages {
+		sum += p.words
+	}
+	return sum
 }

@@ -55,10 +55,11 @@ func readTree(root string) (*tree, error) {
 
 var (
 	passedOver     = []string{"testdata", "dist", "bin", "node_modules"}
-	generatedPages = []string{"docs/requirements.md", "docs/targets.md", "deploy/chart/limpet/README.md"}
+	generatedPages = []string{"docs/requirements.md", "docs/targets.md", "docs/findings.md", "deploy/chart/limpet/README.md"}
 	// generatedPart is a part of a page that a test or a measurement writes.
+	// A printed block is what a test has from a command, or has made.
 	generatedPart = regexp.MustCompile(`(?s)<!-- (?:fields|floor plan|figures|filter|memory|variants|instructions|features)\b[^>]*-->` +
-		`.*?<!-- (?:end of |/)[^>]*-->`)
+		`.*?<!-- (?:end of |/)[^>]*-->|<!-- (?:printed|made by tests) -->\n` + "```text\n.*?\n```")
 )
 
 func (t *tree) readPage(path string) error {

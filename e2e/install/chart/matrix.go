@@ -16,7 +16,7 @@ var Matrix = map[string]string{
 		monitoring: [{podSelector: {}}]},
 		serviceMonitor: {enabled: true, labels: {release: prometheus}}, dashboards: {enabled: true},
 		alerts: {enabled: true, by: [gateway], labels: {release: prometheus}},
-		managedEnvoys: {enabled: true}, podLabels: {team: edge},
+		managedEnvoys: {enabled: true, infrastructureKeys: [team, "service.beta.kubernetes.io/*"]}, podLabels: {team: edge},
 		podAnnotations: {a: b}, nodeSelector: {kubernetes.io/os: linux},
 		tolerations: [{key: edge, operator: Exists}], priorityClassName: system-cluster-critical,
 		affinity: {nodeAffinity: {}}, imagePullSecrets: [registry],

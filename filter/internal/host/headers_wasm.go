@@ -81,6 +81,15 @@ func (r *request) Pin(host string, _ bool) { r.Set(r.plugin.pinHeader, host) }
 // Within is read by Envoy's header_to_metadata filter, for the subset of the cluster's hosts.
 func (r *request) Within(backend string) { r.Set(r.plugin.backendHeader, backend) }
 
+// Lead changes the header that routes match. Envoy forgets the route by itself whenever a plugin of this ABI changes a header.
+func (r *request) Lead(value string) {
+	if value == "" {
+		r.Remove(r.plugin.backendHeader)
+	} else {
+		r.Set(r.plugin.backendHeader, value)
+	}
+}
+
 // Balance removes the header. The fence before limpet does so too, but another control plane may leave it out.
 func (r *request) Balance() { r.Remove(r.plugin.pinHeader) }
 

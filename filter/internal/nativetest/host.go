@@ -257,6 +257,8 @@ type Stream struct {
 	Details  string
 	// Within is the backend among whose hosts Envoy looks for another, "" for all.
 	Within string
+	// Rerouted says that the route is chosen anew.
+	Rerouted bool
 }
 
 // SetPolicies sets what the metadata of the next requests' route has as policies, "" for none.
@@ -276,13 +278,15 @@ func (h *Host) Request(route, cluster string, headers [][2]string) (*Stream, [][
 	headers = a.headers()
 	s.Pin, s.Strict = a.text(), a.number() != 0
 	s.Answered, s.Details = a.number(), a.text()
-	s.Within = a.text()
+	s.Within, s.Rerouted = a.text(), a.number() != 0
 	return s, headers, nil
 }
 
 // Reply is a response on its way to the client.
 type Reply struct {
 	Headers [][2]string
+	// Cluster is the name of the one that the request went to.
+	Cluster string
 	// Details is response.code_details.
 	Details string
 	// Upstream is the host that answered or should have, "" where none was chosen.
@@ -296,7 +300,7 @@ type Reply struct {
 
 // Response answers the request and returns what the client gets.
 func (s *Stream) Response(r Reply) ([][2]string, error) {
-	m := newMessage('r').number(s.id).text(r.Details).text(r.Upstream).boolean(r.Upstream != "").text(r.Backend).boolean(r.HeadersOnly)
+	m := newMessage('r').number(s.id).text(r.Cluster).text(r.Details).text(r.Upstream).boolean(r.Upstream != "").text(r.Backend).boolean(r.HeadersOnly)
 	m = m.number(uint32(r.Attempts))
 	a, err := s.host.call(m.headers(r.Headers))
 	if err != nil {

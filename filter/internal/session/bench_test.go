@@ -34,6 +34,7 @@ func (l *lines) Now() int64             { return now }
 func (l *lines) Pin(string, bool)       {}
 func (l *lines) Balance()               {}
 func (l *lines) Within(string)          {}
+func (l *lines) Lead(string)            {}
 func (l *lines) Backend() string        { return "" }
 func (l *lines) Cluster() string        { return "" }
 

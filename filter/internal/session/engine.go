@@ -93,6 +93,8 @@ type Policy struct {
 	strict     bool
 	// within says that a session whose host is lost stays in its backend.
 	within bool
+	// leads are the backends of a split whose routes are there for each of them.
+	leads []lead
 	// failStatus is what the proxy answers in the place of a lost host of a strict policy; else empty.
 	failStatus string
 	// warned is when each warning may be logged again, in seconds since the Unix epoch.
@@ -168,7 +170,8 @@ func (e *Engine) newPolicy(pc *policyconfig.Policy, scope *token.Scope) *Policy 
 		p.renewAfter = max(1, int64(pc.IdleTimeout)*int64(pc.RenewAfterPercent)/100)
 	}
 	p.headerName = strings.ToLower(pc.SessionName)
-	p.within = pc.OnHostLost == policyconfig.RebalanceWithin
+	p.leads = newLeads(pc.Leads)
+	p.within = pc.OnHostLost == policyconfig.RebalanceWithin || p.leads != nil
 	if p.strict = pc.OnHostLost == policyconfig.Fail; p.strict {
 		p.failStatus = strconv.Itoa(pc.FailStatus)
 	}

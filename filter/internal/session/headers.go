@@ -22,6 +22,9 @@ type Request interface {
 	Pin(host string, strict bool)
 	// Within has the proxy look for another host among those of the backend with that tag, where the pinned one can't serve.
 	Within(backend string)
+	// Lead has the proxy choose the route anew, which leads to one backend of a split: the value is that of the header which the route
+	// matches. Without a value the client's is taken away, should it have one.
+	Lead(value string)
 	// Balance leaves the choice of the host to the proxy, whatever the client would like.
 	Balance()
 	// Publish leaves a value as filter state, where the rest of the proxy can read it.

@@ -41,7 +41,7 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 func (p *Policy) describeHost(h Reply, sess *token.Session) {
 	sess.Parts.Backend = 0
 	if p.within {
-		sess.Parts.Backend = backendOf(h)
+		sess.Parts.Backend = p.backendOf(h)
 	}
 	if p.judge.Owners != nil {
 		p.judge.Owners.Mark(sess)

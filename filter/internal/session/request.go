@@ -60,6 +60,9 @@ func (x *Exchange) Request(p *Policy, h Request, now int64) Outcome {
 	default:
 		x.fromHeader(h, now)
 	}
+	if p.leads != nil && !x.kept {
+		h.Lead("")
+	}
 	if !x.pinned {
 		h.Balance()
 		x.insecure = p.secure && insecure(h)

@@ -9,6 +9,10 @@ func (x *Exchange) stayWithin(h Request, backend uint32) {
 	if backend == 0 {
 		return
 	}
+	if x.policy.leads != nil {
+		x.lead(h, backend)
+		return
+	}
 	x.kept = true
 	const digits = "0123456789abcdef"
 	text := x.policy.engine.backend[:]
@@ -21,12 +25,15 @@ func (x *Exchange) stayWithin(h Request, backend uint32) {
 // lacksParts tells whether the session has no id yet, or is of a backend or a pod that its token does not name.
 func (x *Exchange) lacksParts(h Reply) bool {
 	p, parts := x.policy, &x.session.Parts
-	return parts.ID == 0 || x.followed || p.within && parts.Backend == 0 && backendOf(h) != 0 ||
+	return parts.ID == 0 || x.followed || p.within && parts.Backend == 0 && p.backendOf(h) != 0 ||
 		p.judge.Owners != nil && !p.judge.Owners.IsMarked(&x.session)
 }
 
-// backendOf reads the tag of the backend that answers; 0 for none.
-func backendOf(h Reply) (tag uint32) {
+// backendOf is the tag of the backend that answers; 0 for none.
+func (p *Policy) backendOf(h Reply) (tag uint32) {
+	if p.leads != nil {
+		return p.backendOfCluster(h.Cluster())
+	}
 	text := h.Backend()
 	if len(text) != backendDigits {
 		return 0

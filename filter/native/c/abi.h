@@ -36,6 +36,7 @@ bool CALLBACK(http_filter_get_attribute_int)(void *filter, int attribute, uint64
 bool CALLBACK(http_get_cluster_name)(void *filter, struct buffer *result);
 bool CALLBACK(http_get_metadata_string)(void *filter, int source, struct buffer name, struct buffer key, struct buffer *result);
 void CALLBACK(http_set_dynamic_metadata_string)(void *filter, struct buffer name, struct buffer key, struct buffer value);
+void CALLBACK(http_clear_route_cache)(void *filter);
 void CALLBACK(http_send_response)(void *filter, uint32_t status, struct header *headers, size_t count, struct buffer body, struct buffer details);
 size_t CALLBACK(http_get_headers_size)(void *filter, int type);
 bool CALLBACK(http_get_headers)(void *filter, int type, struct header *result);

@@ -47,6 +47,9 @@ void limpet_note(struct stream *s, const char *name, size_t name_size, const cha
 	(s->filter, (struct buffer){name, name_size}, (struct buffer){key, key_size}, (struct buffer){value, size});
 }
 
+// limpet_reroute has the route chosen anew, by the headers as they are now.
+void limpet_reroute(struct stream *s) { CALLBACK(http_clear_route_cache)(s->filter); }
+
 void limpet_answer(struct stream *s, uint32_t status, const char *details, size_t size) {
 	CALLBACK(http_send_response)(s->filter, status, NULL, 0, (struct buffer){"", 0}, (struct buffer){details, size});
 }

@@ -34,6 +34,8 @@ type Places struct {
 	Machine []netip.Addr
 	// Names are the patterns of the DNS names that endpoints may have; see [IsNamePattern].
 	Names []string
+	// Nodes are the machines of a cluster.
+	Nodes *Nodes
 }
 
 // Listener is where Envoy listens for a Gateway of a namespace.
@@ -81,7 +83,7 @@ func (p *Places) Equal(other *Places) bool {
 	}
 	return p.NoLoopback == other.NoLoopback && p.Zone == other.Zone && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) &&
 		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways) && slices.Equal(p.Names, other.Names) &&
-		slices.Equal(p.Machine, other.Machine)
+		slices.Equal(p.Machine, other.Machine) && p.Nodes == other.Nodes
 }
 
 // ListMoved lists the namespaces whose Gateways' listeners are not where they were.
@@ -106,6 +108,10 @@ func (p *Places) refuse(namespace string, at netip.AddrPort) string {
 		return fmt.Sprintf("%s is where limpet listens, or the API server", at)
 	case slices.ContainsFunc(p.Own, func(own netip.AddrPort) bool { return p.leadsTo(at, own) }), p.isListener(namespace, at):
 		return fmt.Sprintf("%s is where Envoy itself listens", at)
+	case p.Nodes.isAPIServer(at):
+		return fmt.Sprintf("%s is where an API server listens", at)
+	case p.Nodes.isOthers(namespace, at.Addr()):
+		return fmt.Sprintf("%s is a machine of the cluster, on whose network namespace %s has no Pod", at.Addr(), namespace)
 	case !at.Addr().IsLoopback():
 		return ""
 	case p.NoLoopback:

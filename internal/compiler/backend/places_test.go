@@ -127,6 +127,56 @@ func TestPlacesOnEveryAddress(t *testing.T) {
 	}
 }
 
+// TestNodes: an endpoint at a machine of the cluster is that of a namespace which has a Pod on its network, and none where an API server
+// listens.
+func TestNodes(t *testing.T) {
+	node, server := netip.MustParseAddr("10.0.0.5"), netip.MustParseAddr("10.0.0.6")
+	nodes := func(namespaces ...string) *backend.Nodes {
+		return &backend.Nodes{
+			Pods:       map[netip.Addr][]string{node: namespaces, server: namespaces, netip.MustParseAddr("fd00::5"): nil},
+			APIServers: []netip.AddrPort{netip.AddrPortFrom(server, 6443), netip.MustParseAddrPort("127.0.0.1:6443")},
+		}
+	}
+	const machine = " is a machine of the cluster, on whose network namespace default has no Pod"
+	for name, c := range map[string]struct {
+		nodes         *backend.Nodes
+		address, port string
+		want          string // a part of the warning; empty for an endpoint that stays
+	}{
+		"nothing is known":               {nil, "10.0.0.5", "10250", ""},
+		"a pod":                          {nodes(), "10.0.0.1", "10250", ""},
+		"a node":                         {nodes(), "10.0.0.5", "10250", "10.0.0.5" + machine},
+		"a node, IPv6":                   {nodes(), "fd00::5", "8080", "fd00::5" + machine},
+		"with another namespace's Pods":  {nodes("kube-system", "shop"), "10.0.0.5", "8080", "10.0.0.5" + machine},
+		"with the namespace's Pods":      {nodes("default", "kube-system"), "10.0.0.5", "8080", ""},
+		"an API server":                  {nodes(), "10.0.0.6", "6443", "10.0.0.6:6443 is where an API server listens"},
+		"beside the namespace's Pods":    {nodes("default"), "10.0.0.6", "6443", "10.0.0.6:6443 is where an API server listens"},
+		"another port beside these Pods": {nodes("default"), "10.0.0.6", "8080", ""},
+		"another port of its machine":    {nodes(), "10.0.0.6", "8080", "10.0.0.6" + machine},
+		"an API server on the loopback":  {nodes("default"), "127.0.0.1", "6443", "127.0.0.1:6443 is where an API server listens"},
+		"beside one on the loopback":     {nodes("default"), "127.0.0.1", "8080", ""},
+	} {
+		for _, selector := range []bool{false, true} {
+			objects := compilertest.Admit(t, append(endpointAt(c.address, c.port, selector), gatewayIn("default", "limpet", ""), limpetClass)...)
+			places := backend.NewPlaces(objects, nil)
+			places.Nodes = c.nodes
+			rep := &report.Report{}
+			ref := "{name: cart, port: 80}"
+			if selector {
+				ref = "{group: gateway.networking.x-k8s.io, kind: XBackend, name: cart}"
+			}
+			left := len(mustResolve(t, indexWithin(objects, places, rep), ref).Endpoints)
+			said := ""
+			for _, p := range rep.Warnings() {
+				said += p.String() + "\n"
+			}
+			if (left == 0) != (c.want != "") || !strings.Contains(said, c.want) {
+				t.Errorf("%s (%t): %d endpoints; want %q in\n%s", name, selector, left, c.want, said)
+			}
+		}
+	}
+}
+
 // buildSettled makes the topology of Gateways that listen where Envoy's admin interface does not.
 func buildSettled(objects *resource.Objects, bind netip.Addr, admin netip.AddrPort) *gateway.Topology {
 	in, l := gateway.NewInput(objects, bind), gateway.Listening{Admin: admin}

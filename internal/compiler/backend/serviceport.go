@@ -228,7 +228,7 @@ func newEndpoint(namespace string, from *discoveryv1.Endpoint, port int32, drain
 	e := ir.Endpoint{Address: netip.AddrPortFrom(netip.MustParseAddr(from.Addresses[0]), uint16(port)), Draining: draining}
 	e.Pod.Namespace = namespace
 	if from.TargetRef != nil {
-		e.Pod.UID = string(from.TargetRef.UID)
+		e.Pod.UID, e.Pod.Object = string(from.TargetRef.UID), from.TargetRef.Name
 	}
 	if from.Hostname != nil {
 		e.Pod.Name = *from.Hostname

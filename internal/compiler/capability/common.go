@@ -54,6 +54,7 @@ var common = Declaration{
 	"plugin policies[].revealHost":              yes,
 	"plugin policies[].forward":                 yes,
 	"plugin policies[].owners[]":                {No, "the control plane makes the endpoints, and the compiler does not know whose they are"},
+	"plugin policies[].leads[]":                 {Fixed, "absent: routes are not there for each backend of a split"},
 	"plugin policies[].onHostLost":              yes,
 	"plugin policies[].failStatus":              yes,
 	"plugin policies[].endSessionHeader":        yes,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -26,6 +27,8 @@ type Input struct {
 	SharedPath func(*policyconfig.Policy) string
 	// Withheld says why the target goes without the session that was decided on a path, empty where it does not; nil is never.
 	Withheld func(*policy.Decision) string
+	// Budgets are those that the object takes from.
+	Budgets []gateway.Taken
 }
 
 type describer struct{ Input }
@@ -34,7 +37,7 @@ type describer struct{ Input }
 // affects. The object is one of the input's.
 func Describe(ref object.Ref, section string, in Input) *Description {
 	d := &describer{in}
-	out := &Description{Object: ref.String(), Section: section}
+	out := &Description{Object: ref.String(), Section: section, Budgets: d.Budgets}
 	out.File, out.Line = d.locate(ref, "")
 	target := object.TargetRef{Ref: ref, Section: section}
 	for _, decision := range d.Decisions.Paths {

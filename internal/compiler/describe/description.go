@@ -7,6 +7,7 @@
 package describe
 
 import (
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 )
@@ -29,6 +30,8 @@ type Description struct {
 	// Targets and Effects are those of a policy: what becomes of it at each target, and what it does on each path.
 	Targets []Target `json:"targets,omitempty"`
 	Effects []Effect `json:"effects,omitempty"`
+	// Budgets are those of which a Gateway's or a route's laying out takes.
+	Budgets []gateway.Taken `json:"budgets,omitempty"`
 }
 
 // IsIdle reports whether nothing comes through the object.

@@ -27,6 +27,11 @@ func WriteText(out io.Writer, d *Description) error {
 	case len(d.Targets)+len(d.Effects)+len(d.Sessions) == 0:
 		p.printLine("\nNo session persistence: nothing that is written reaches a request on its way through here.")
 	}
+	for _, t := range d.Budgets {
+		if t.IsNear() {
+			p.printLine("\nBudget: %s.", t.Explain())
+		}
+	}
 	p.printTargets(d.Targets)
 	for _, e := range d.Effects {
 		p.printEffect(e)

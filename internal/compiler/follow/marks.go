@@ -1,6 +1,8 @@
 package follow
 
 import (
+	"net/netip"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -25,6 +27,22 @@ func (s *State) markRoute(ref object.Ref) {
 		return
 	}
 	s.marks.routes[ref] = true
+}
+
+// updateNodes takes over which machines the cluster has, and marks the parts with hosts at addresses of which that says something else.
+func (s *State) updateNodes(now *backend.Nodes) {
+	moved := s.nodes.ListMoved(now)
+	if len(moved) == 0 {
+		return
+	}
+	s.nodes, s.marks.frame = now, true
+	for service, some := range s.objects.slices {
+		for o := range some {
+			if hasEndpointAt(o, func(at netip.Addr) bool { return moved[at] }) {
+				visitEndpoints(service, s.change)
+			}
+		}
+	}
 }
 
 // markPlaces marks the parts for which it makes a difference where endpoints may not be: those that lead into a namespace whose

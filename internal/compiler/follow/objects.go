@@ -236,10 +236,17 @@ func (s *State) mayLeadInward(o *endpointSlice) bool {
 	if o.Value.AddressType == discoveryv1.AddressTypeFQDN {
 		return true
 	}
+	return hasEndpointAt(o, func(address netip.Addr) bool {
+		return address.IsLoopback() || slices.Contains(s.settings.Steps.Machine, address)
+	})
+}
+
+// hasEndpointAt tells whether a slice has an endpoint at some address.
+func hasEndpointAt(o *endpointSlice, is func(netip.Addr) bool) bool {
 	return slices.ContainsFunc(o.Value.Endpoints, func(e discoveryv1.Endpoint) bool {
 		return slices.ContainsFunc(e.Addresses, func(text string) bool {
 			address, err := netip.ParseAddr(text)
-			return err == nil && (address.IsLoopback() || slices.Contains(s.settings.Steps.Machine, address))
+			return err == nil && is(address)
 		})
 	})
 }

@@ -66,6 +66,7 @@ func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*group
 	p, framed := &groupPart{report: rep}, in.Shared == nil
 	in.Settings, in.Targets, in.Listening, in.HeldNames = s.settings.Steps, s.objects.targets, s.listening, s.incumbents.names
 	in.Layout = s.layout.Layout
+	in.Nodes = s.nodes
 	in.Selection, in.Draining, in.Owners = s.selected.now, &lower.Draining{Now: m.Now, Since: m.Since}, m.knownOwners()
 	in.Policy.AncestorLimit = func(reaching ancestors.Input) *ancestors.Limit {
 		if p.reach = ancestors.FindReach(reaching); framed {

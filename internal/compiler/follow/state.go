@@ -46,14 +46,15 @@ type Settings struct {
 	Envoy envoy.Assembly
 }
 
-// Moment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files, and where
-// Gateways may listen.
+// Moment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files, the machines of a
+// cluster, and where Gateways may listen.
 type Moment struct {
 	Now       time.Time
 	Since     map[ir.HostKey]time.Time
 	Owners    lower.Owners
 	Moved     []ir.HostKey // addresses of which Owners says something else than before
 	Selection *backend.Selection
+	Nodes     *backend.Nodes
 	Files     func() []string
 	Listening gateway.Listening
 }
@@ -71,6 +72,7 @@ type State struct {
 	// attachments is what became of each policy's targets.
 	attachments map[*sessionPolicy][]policy.Attachment
 	selected    selected
+	nodes       *backend.Nodes
 	merged      *merged
 	said        said
 	room        *room
@@ -127,6 +129,7 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	s.take(s.store.TakeChanges())
 	s.settleOrder(m)
 	s.updateSelection(m)
+	s.updateNodes(m.Nodes)
 	s.updateFrame(m)
 	s.updateLayout()
 	s.updateAttached()

@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
@@ -17,10 +18,57 @@ const DefaultBudget = 40 << 20
 // Each is the share of a Gateway, or a namespace.
 func (b Budget) Each() int { return b.All / 5 * 2 }
 
-// Usage is how much is laid out: for each Gateway by its key, for each namespace of routes, and in all.
+// Usage is how much is laid out: for each Gateway by its key, for each namespace of routes, and in all. Hosts with equal routes are laid
+// out once.
 type Usage struct {
 	Gateways, Namespaces map[string]Spent
 	All                  Spent
+}
+
+// Taken is how much of a budget is laid out.
+type Taken struct {
+	Of    string `json:"of"`
+	Bytes int    `json:"bytes"`
+	Most  int    `json:"most"`
+}
+
+// IsNear tells whether it is half of it, or more.
+func (t Taken) IsNear() bool { return 2*t.Bytes >= t.Most }
+
+// Explain says how much it is.
+func (t Taken) Explain() string {
+	return fmt.Sprintf("routes take %s of the %s of %s", InMiB(t.Bytes), InMiB(t.Most), t.Of)
+}
+
+// List lists the budgets of Gateways and namespaces with routes, and that of all together.
+func (u Usage) List(budget Budget) (all []Taken) {
+	for _, gateway := range slices.Sorted(maps.Keys(u.Gateways)) {
+		all = append(all, Taken{ofGateway(gateway), u.Gateways[gateway].Bytes, budget.Each()})
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(u.Namespaces)) {
+		all = append(all, Taken{ofNamespace(namespace), u.Namespaces[namespace].Bytes, budget.Each()})
+	}
+	if len(all) > 0 {
+		all = append(all, Taken{ofAll, u.All.Bytes, budget.All})
+	}
+	return all
+}
+
+// The names of budgets.
+const ofAll = "all Gateways together"
+
+func ofGateway(key string) string    { return "Gateway " + key }
+func ofNamespace(name string) string { return "namespace " + name }
+
+// ListFor lists the budgets that a route's laying out takes from, on some Gateways, among all.
+func ListFor(namespace string, gateways []string, all []Taken) (some []Taken) {
+	for _, t := range all {
+		isOf := func(key string) bool { return t.Of == ofGateway(key) }
+		if t.Of == ofAll || t.Of == ofNamespace(namespace) || slices.ContainsFunc(gateways, isOf) {
+			some = append(some, t)
+		}
+	}
+	return some
 }
 
 // Spent is bytes of routes, and those of them that are copies.
@@ -93,19 +141,27 @@ func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
 	return routes
 }
 
-// charge takes room in a budget for what a namespace's routes need on a Gateway; false, and why, if there is none.
-func (u *Usage) charge(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
+// find finds room in a budget for what a namespace's routes need on a Gateway; false, and why, if there is none.
+func (u *Usage) find(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
 	each := budget.Each()
 	switch {
 	case !u.Namespaces[namespace].hasRoom(more, each):
-		return Shortage{"namespace " + namespace, each, more.Bytes}, false
+		return Shortage{ofNamespace(namespace), each, more.Bytes}, false
 	case !u.Gateways[gateway].hasRoom(more, each):
-		return Shortage{"Gateway " + gateway, each, more.Bytes}, false
+		return Shortage{ofGateway(gateway), each, more.Bytes}, false
 	case !u.All.hasRoom(more, budget.All):
-		return Shortage{"all Gateways together", budget.All, more.Bytes}, false
+		return Shortage{ofAll, budget.All, more.Bytes}, false
 	}
-	u.Namespaces[namespace] = u.Namespaces[namespace].plus(more)
-	u.Gateways[gateway] = u.Gateways[gateway].plus(more)
-	u.All = u.All.plus(more)
 	return Shortage{}, true
+}
+
+// charge takes the room that it finds.
+func (u *Usage) charge(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
+	short, fits := u.find(budget, namespace, gateway, more)
+	if fits {
+		u.Namespaces[namespace] = u.Namespaces[namespace].plus(more)
+		u.Gateways[gateway] = u.Gateways[gateway].plus(more)
+		u.All = u.All.plus(more)
+	}
+	return short, fits
 }

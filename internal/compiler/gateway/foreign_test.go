@@ -120,7 +120,7 @@ func TestVirtualServices(t *testing.T) {
 		warnings   []string
 	}{
 		"a Gateway of its namespace":    {`hosts: [a.org], gateways: [gw]`, "[fd00::]:1\na.org istio/gw/istio: v/0/0\n* istio/gw/istio:", nil},
-		"by its full name":              {`hosts: [a.org, b.org], gateways: [istio/gw]`, "[fd00::]:1\na.org istio/gw/istio: v/0/0\nb.org istio/gw/istio: v/0/0\n* istio/gw/istio:", nil},
+		"by its full name":              {`hosts: [a.org, b.org], gateways: [istio/gw]`, "[fd00::]:1\na.org,b.org istio/gw/istio: v/0/0\n* istio/gw/istio:", nil},
 		"every host":                    {`hosts: ["*"], gateways: [gw]`, "[fd00::]:1\n* istio/gw/istio: v/0/0", nil},
 		"the mesh too":                  {`hosts: [a.org], gateways: [mesh, gw]`, "[fd00::]:1\na.org istio/gw/istio: v/0/0\n* istio/gw/istio:", []string{"VirtualService istio/v: spec.gateways[0]: " + sidecarsOnly}},
 		"nothing but the mesh":          {`hosts: [a.org]`, alone, []string{"VirtualService istio/v: spec.gateways: " + sidecarsOnly}},

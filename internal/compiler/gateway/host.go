@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
@@ -19,16 +21,50 @@ func (b *builder) layOutPorts() []Port {
 		}
 		domains := listOwnedHosts(listeners)
 		b.tellCopies(key, domains)
-		for _, d := range domains {
-			ranked := b.matchesFor(key, d)
-			if !b.isolated && !d.owner.StreamsOnly() {
-				b.tellEqual(d.hostname, ranked)
-			}
-			port.Hosts = append(port.Hosts, newHost(d.hostname, d.owner, withoutRanks(ranked)))
-		}
+		port.Hosts = b.layOutHosts(key, domains)
 		ports = append(ports, port)
 	}
 	return ports
+}
+
+// layOutHosts lays out the hosts of a port. Those that share are one.
+func (b *builder) layOutHosts(port portKey, domains []ownedHost) (hosts []Host) {
+	known := map[string]int{}
+	for _, d := range domains {
+		placed := b.placedAt(port, d)
+		key := sharingKey(d, placed)
+		if at, is := known[key]; is {
+			hosts[at].Others = append(hosts[at].Others, d.hostname)
+			continue
+		}
+		if key != "" {
+			known[key] = len(hosts)
+		}
+		ranked := b.rank(placed)
+		if !b.isolated && !d.owner.StreamsOnly() {
+			b.tellEqual(d.hostname, ranked)
+		}
+		hosts = append(hosts, newHost(d.hostname, d.owner, withoutRanks(ranked)))
+	}
+	return hosts
+}
+
+// sharingKey is the same for hosts whose matches are sure to be equal; empty for one that shares with none: a listener's own, which is
+// there without routes too, those without any, and those that connections lead to.
+func sharingKey(d ownedHost, placed []placedRoute) string {
+	if d.hostname == d.owner.hostname || len(placed) == 0 || d.owner.StreamsOnly() {
+		return ""
+	}
+	var key strings.Builder
+	key.WriteString(d.owner.Key())
+	for _, p := range placed {
+		ref := p.route.Ref()
+		fmt.Fprintf(&key, "\n%s %s/%s", ref.Kind, ref.Namespace, ref.Name)
+		if p.wildness > 0 {
+			key.WriteString(" " + d.covering[p.wildness])
+		}
+	}
+	return key.String()
 }
 
 // withoutRanks gives the matches alone.
@@ -86,23 +122,35 @@ func listOwnedHosts(listeners map[string]*listener) []ownedHost {
 	return found
 }
 
-// matchesFor gives the matches for requests to a domain.
-func (b *builder) matchesFor(port portKey, d ownedHost) []rankedMatch {
-	var ranked []rankedMatch
+// placedRoute is a route at a host: of the hostnames that cover this, the route gives that of an index.
+type placedRoute struct {
+	route    *Route
+	wildness int
+}
+
+// placedAt gives the routes for requests to a domain, each once.
+func (b *builder) placedAt(port portKey, d ownedHost) (placed []placedRoute) {
 	seen := map[*Route]bool{}
 	for _, hostname := range d.covering {
-		if len(ranked) > 0 && d.owner.StreamsOnly() {
+		if len(placed) > 0 && d.owner.StreamsOnly() {
 			break // the first has all of a host's connections
 		}
 		for _, route := range b.routesAt(hostname, port, d) {
-			if seen[route] {
-				continue
+			if !seen[route] {
+				seen[route] = true
+				wildness := slices.IndexFunc(d.covering, func(h string) bool { return hasHostname(route, h) })
+				placed = append(placed, placedRoute{route, wildness})
 			}
-			seen[route] = true
-			wildness := slices.IndexFunc(d.covering, func(h string) bool { return hasHostname(route, h) })
-			for _, m := range matchesOf(route) {
-				ranked = append(ranked, rankedMatch{m, wildness})
-			}
+		}
+	}
+	return placed
+}
+
+// rank gives the matches of the routes at a host.
+func (b *builder) rank(placed []placedRoute) (ranked []rankedMatch) {
+	for _, p := range placed {
+		for _, m := range matchesOf(p.route) {
+			ranked = append(ranked, rankedMatch{m, p.wildness})
 		}
 	}
 	slices.SortFunc(ranked, func(x, y rankedMatch) int { return compareMatches(x, y, b.order) })

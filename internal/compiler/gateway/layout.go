@@ -1,25 +1,31 @@
 package gateway
 
+import (
+	"maps"
+	"slices"
+)
+
 // reckoner lays routes out, as far as there is room for them.
 type reckoner struct {
 	Usage
 	budget Budget
 	layout *Layout
-	hosts  map[hostAt]bool       // that have routes
-	wide   map[hostAt]*wideTable // of hostnames that cover others
+	hosts  map[hostAt]*sharedHosts // that have routes
+	wide   map[hostAt]*wideTable   // of hostnames that cover others
 }
 
 // wideTable is what the more specific hosts have of a hostname's routes.
 type wideTable struct {
-	hosts map[hostAt]bool // that have them
-	sizes map[*Route]int  // of those routes, and
-	each  int             // of all of them together
+	hosts  map[hostAt]bool // that have them
+	shared int             // as how many sharedHosts they were counted last: they are no fewer now
+	sizes  map[*Route]int  // of those routes, and
+	each   int             // of all of them together
 }
 
 func newReckoner(budget Budget) *reckoner {
 	return &reckoner{
 		Usage: Usage{Gateways: map[string]Spent{}, Namespaces: map[string]Spent{}}, budget: budget,
-		hosts: map[hostAt]bool{}, wide: map[hostAt]*wideTable{},
+		hosts: map[hostAt]*sharedHosts{}, wide: map[hostAt]*wideTable{},
 		layout: &Layout{routes: map[routeAt]Shortage{}, copies: map[hostAt]*copies{}},
 	}
 }
@@ -27,50 +33,67 @@ func newReckoner(budget Budget) *reckoner {
 // take lays a route out at its hostnames on a Gateway, or nowhere there.
 func (k *reckoner) take(r *seatedRoute, gateway string) {
 	seats := r.seats[gateway]
-	if short, fits := k.charge(k.budget, r.Namespace, gateway, Spent{Bytes: r.size * len(seats)}); !fits {
+	fresh := k.enter(seats)
+	own := make(map[hostAt]bool, len(seats))
+	for _, s := range seats {
+		own[s.hostAt] = true
+	}
+	if short, fits := k.layOut(r, gateway, k.divide(own), Spent{Bytes: r.size}); !fits {
 		k.layout.routes[routeAt{r.Ref(), gateway}] = short
+		for _, s := range slices.Concat(fresh...) {
+			delete(k.hosts, s.hostAt)
+		}
 		return
 	}
 	for _, s := range seats {
-		k.takeRoute(r, gateway, s)
+		k.takeRoute(r, gateway, s.hostAt, own)
 	}
-	for _, s := range seats {
-		k.takeHost(r, gateway, s)
+	for _, some := range fresh {
+		k.takeHosts(r, gateway, some)
 	}
 }
 
 // takeRoute lays a route of a wide hostname out to the more specific hosts that came before it. Those of its own are no copies.
-func (k *reckoner) takeRoute(r *seatedRoute, gateway string, s seat) {
-	if countWildcard(s.hostname) == 0 {
+func (k *reckoner) takeRoute(r *seatedRoute, gateway string, at hostAt, own map[hostAt]bool) {
+	if countWildcard(at.hostname) == 0 {
 		return
 	}
-	table := k.tableOf(s.hostAt)
-	hosts := len(table.hosts)
-	for _, own := range r.seats[gateway] {
-		if table.hosts[own.hostAt] {
-			hosts--
-		}
+	table, each := k.tableOf(at), Spent{r.size, r.size}
+	least := r.size * max(0, table.shared-len(own))
+	short, fits := k.find(k.budget, r.Namespace, gateway, Spent{least, least}) // else nothing needs to be counted
+	if fits {
+		others := maps.Clone(table.hosts)
+		maps.DeleteFunc(others, func(h hostAt, _ bool) bool { return own[h] })
+		to := k.divide(others)
+		table.shared = max(table.shared, len(to))
+		short, fits = k.layOut(r, gateway, to, each)
 	}
-	if short, fits := k.chargeCopies(r, gateway, r.size*hosts); !fits {
-		k.layout.withhold(s.hostAt, r.Ref()).routes[r.Ref()] = short
+	if !fits {
+		k.layout.withhold(at, r.Ref()).routes[r.Ref()] = short
 		return
 	}
 	table.each, table.sizes[r.Route] = table.each+r.size, r.size
 }
 
-// takeHost gives a host that has its first route now those of each wider hostname that came before it. Those that it has itself are no
-// copies.
-func (k *reckoner) takeHost(r *seatedRoute, gateway string, s seat) {
-	if k.hosts[s.hostAt] {
-		return
-	}
-	k.hosts[s.hostAt] = true
-	for _, wider := range s.wider {
-		table := k.tableOf(wider)
-		if short, fits := k.chargeCopies(r, gateway, table.each-table.sizes[r.Route]); fits {
-			table.hosts[s.hostAt] = true
-		} else {
-			k.layout.withhold(wider, r.Ref()).hosts[s.hostname] = short
+// takeHosts gives hosts that have their first route now, and share it, those of each wider hostname that came before. Those that they have
+// themselves are no copies.
+func (k *reckoner) takeHosts(r *seatedRoute, gateway string, seats []seat) {
+	shared, short, fits := k.hosts[seats[0].hostAt], map[hostAt]Shortage{}, map[hostAt]bool{}
+	for _, s := range seats {
+		for _, wider := range s.wider {
+			table := k.tableOf(wider)
+			if _, known := fits[wider]; !known {
+				size := table.each - table.sizes[r.Route]
+				more := Spent{size, size}
+				if short[wider], fits[wider] = k.charge(k.budget, r.Namespace, gateway, more); fits[wider] {
+					shared.spent = shared.spent.plus(more)
+				}
+			}
+			if fits[wider] {
+				table.hosts[s.hostAt] = true
+			} else {
+				k.layout.withhold(wider, r.Ref()).hosts[s.hostname] = short[wider]
+			}
 		}
 	}
 }
@@ -82,12 +105,4 @@ func (k *reckoner) tableOf(at hostAt) *wideTable {
 		k.wide[at] = table
 	}
 	return table
-}
-
-// chargeCopies charges whoever comes.
-func (k *reckoner) chargeCopies(r *seatedRoute, gateway string, size int) (Shortage, bool) {
-	if size == 0 {
-		return Shortage{}, true
-	}
-	return k.charge(k.budget, r.Namespace, gateway, Spent{size, size})
 }

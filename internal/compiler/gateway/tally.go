@@ -10,22 +10,17 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
-// Tally counts what routes come to at all hostnames of the listeners that they name, for routes that come and go.
+// Tally counts what routes come to at most, at all hostnames of the listeners that they name, for routes that come and go: as if each
+// hostname were laid out by itself. Where there is not room for that, a reckoner looks which of them share.
 type Tally struct {
 	b      *builder // for its listeners, and the budget
 	routes map[object.Ref]*seatedRoute
-	// gateways and namespaces are what all routes need, and hosts what they need at a hostname. Copies are counted for Gateways: to which
-	// namespace each is charged depends on who came first.
+	// gateways are what all routes need, and hosts what they need at a hostname. To which namespace that is charged depends on who came
+	// first: namespaces counts the routes that each has on Gateways.
 	gateways   map[string]Spent
-	namespaces map[string]*tallyNamespace
+	namespaces map[string]map[string]int
 	all        Spent
 	hosts      map[hostAt]*tallyHost
-}
-
-// tallyNamespace is what a namespace's routes need, and how many of them are on each Gateway.
-type tallyNamespace struct {
-	bytes    int
-	gateways map[string]int
 }
 
 // tallyHost is the routes at a hostname, and how many more specific hostnames with routes are below it.
@@ -35,6 +30,7 @@ type tallyHost struct{ routes, bytes, narrower int }
 type seat struct {
 	hostAt
 	wider []hostAt
+	alone bool // it is the listener's own hostname
 }
 
 // seatedRoute is a route with the hostnames at which it wants to be on Gateways.
@@ -53,7 +49,7 @@ func NewTally(in Input) *Tally {
 
 func newTally(b *builder) *Tally {
 	return &Tally{
-		b: b, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]Spent{}, namespaces: map[string]*tallyNamespace{},
+		b: b, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]Spent{}, namespaces: map[string]map[string]int{},
 		hosts: map[hostAt]*tallyHost{},
 	}
 }
@@ -86,7 +82,7 @@ func (t *Tally) Set(ref object.Ref, route *Route) {
 func (t *Tally) count(r *seatedRoute, by int) {
 	for gateway, seats := range r.seats {
 		more := Spent{Bytes: by * r.size * len(seats)}
-		t.countNamespace(r.Namespace, gateway, by, more.Bytes)
+		t.countNamespace(r.Namespace, gateway, by)
 		for _, s := range seats {
 			more.Copies += t.countAt(s, by, by*r.size)
 		}
@@ -98,17 +94,16 @@ func (t *Tally) count(r *seatedRoute, by int) {
 	}
 }
 
-func (t *Tally) countNamespace(name, gateway string, routes, size int) {
-	n := t.namespaces[name]
-	if n == nil {
-		n = &tallyNamespace{gateways: map[string]int{}}
-		t.namespaces[name] = n
+func (t *Tally) countNamespace(name, gateway string, routes int) {
+	gateways := t.namespaces[name]
+	if gateways == nil {
+		gateways = map[string]int{}
+		t.namespaces[name] = gateways
 	}
-	n.bytes += size
-	if n.gateways[gateway] += routes; n.gateways[gateway] == 0 {
-		delete(n.gateways, gateway)
+	if gateways[gateway] += routes; gateways[gateway] == 0 {
+		delete(gateways, gateway)
 	}
-	if len(n.gateways) == 0 {
+	if len(gateways) == 0 {
 		delete(t.namespaces, name)
 	}
 }
@@ -177,7 +172,7 @@ func (b *builder) seat(route *Route) *seatedRoute {
 
 // newSeat is a hostname of a listener on a port, the first of those that cover it.
 func (l *listener) newSeat(port portKey, covering []string) seat {
-	s := seat{hostAt: hostAt{port, l.Key(), covering[0]}}
+	s := seat{hostAt: hostAt{port, l.Key(), covering[0]}, alone: covering[0] == l.hostname}
 	for _, wider := range covering[1:] {
 		if covers(l.hostname, wider) {
 			s.wider = append(s.wider, hostAt{port, l.Key(), wider})
@@ -210,25 +205,31 @@ func (b *builder) listWanted(route *Route) (all []*listener) {
 	return all
 }
 
-// Usage is what all routes need, be there room for them or not.
-func (t *Tally) Usage() Usage {
-	namespaces := map[string]Spent{}
-	for name, n := range t.namespaces {
-		namespaces[name] = Spent{Bytes: n.bytes}
-	}
-	return Usage{maps.Clone(t.gateways), namespaces, t.all}
-}
-
-// Layout says what there is room for, in the order of seniority (S86, S87). That is asked only of Gateways where there is not room for all.
+// Layout says what there is room for, in the order of seniority (S86, S87). That is asked only of Gateways where there may not be room for
+// all.
 func (t *Tally) Layout(order *seniority.Order) *Layout {
 	scarce := t.listScarce()
 	if len(scarce) == 0 {
 		return &Layout{}
 	}
+	return t.reckon(order, func(gateway string) bool { return scarce[gateway] }).layout
+}
+
+// layOutAll is Layout with how much is laid out.
+func (t *Tally) layOutAll(order *seniority.Order) (Usage, *Layout) {
+	if t.b.budget.All == 0 {
+		return Usage{}, &Layout{}
+	}
+	k := t.reckon(order, func(string) bool { return true })
+	return k.Usage, k.layout
+}
+
+// reckon lays routes out on some Gateways.
+func (t *Tally) reckon(order *seniority.Order, on func(gateway string) bool) *reckoner {
 	var routes []*seatedRoute
 	for _, r := range t.routes {
 		for gateway := range r.seats {
-			if scarce[gateway] {
+			if on(gateway) {
 				routes = append(routes, r)
 				break
 			}
@@ -240,16 +241,16 @@ func (t *Tally) Layout(order *seniority.Order) *Layout {
 	k := newReckoner(t.b.budget)
 	for _, r := range routes {
 		for _, gateway := range slices.Sorted(maps.Keys(r.seats)) {
-			if scarce[gateway] {
+			if on(gateway) {
 				k.take(r, gateway)
 			}
 		}
 	}
-	return k.layout
+	return k
 }
 
-// listScarce lists the Gateways on which there may not be room for all routes: because they have too many, or a namespace that does
-// has some there, or all Gateways together have.
+// listScarce lists the Gateways on which there may not be room for all routes: because they have too many, or all of those together do
+// where a namespace has some, or all Gateways together have.
 func (t *Tally) listScarce() map[string]bool {
 	budget, nothing, scarce := t.b.budget, Spent{}, map[string]bool{}
 	if budget.All == 0 {
@@ -261,13 +262,13 @@ func (t *Tally) listScarce() map[string]bool {
 			scarce[gateway] = true
 		}
 	}
-	for _, n := range t.namespaces {
-		copies := 0
-		for gateway := range n.gateways {
-			copies += t.gateways[gateway].Copies
+	for _, gateways := range t.namespaces {
+		var most Spent // that the namespace may be charged: what shares no longer is charged to whoever comes
+		for gateway := range gateways {
+			most = most.plus(t.gateways[gateway])
 		}
-		if !nothing.hasRoom(Spent{n.bytes + copies, copies}, each) {
-			for gateway := range n.gateways {
+		if !nothing.hasRoom(most, each) {
+			for gateway := range gateways {
 				scarce[gateway] = true
 			}
 		}

@@ -46,6 +46,8 @@ type Port struct {
 // most specific host of its port and to no other.
 type Host struct {
 	Domain string
+	// Others are further hostnames of the listener, with equal matches.
+	Others []string
 	// Listener is the one that requests to the host belong to.
 	Listener *Listener
 	Matches  []Match
@@ -70,7 +72,7 @@ type Topology struct {
 	// OfGateways is what there was to say of Gateways and their classes, and OfRoutes of routes.
 	OfGateways, OfRoutes report.Report
 
-	// Usage is what all routes need, be there room for them or not.
+	// Usage is how much is laid out; of a part it is not known.
 	Usage Usage
 
 	claims    Claims
@@ -88,8 +90,7 @@ func Build(in Input) *Topology {
 	b.checkStraySets()
 	b.rep = &t.OfRoutes
 	if b.layout == nil {
-		tally := b.tally()
-		t.Usage, b.layout = tally.Usage(), tally.Layout(in.order)
+		t.Usage, b.layout = b.tally().layOutAll(in.order)
 	}
 	b.attachRoutes()
 	b.withhold()

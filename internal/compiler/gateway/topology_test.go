@@ -59,7 +59,7 @@ func (b *built) String() string {
 			if h.Listener != nil {
 				owner = h.Listener.Key()
 			}
-			fmt.Fprintf(&text, "%s %s:", h.Domain, owner)
+			fmt.Fprintf(&text, "%s %s:", strings.Join(listDomains(h), ","), owner)
 			for _, m := range h.Matches {
 				fmt.Fprintf(&text, " %s/%d/%d", m.Route.Name, m.Rule, m.Match)
 			}
@@ -68,6 +68,8 @@ func (b *built) String() string {
 	}
 	return text.String()
 }
+
+func listDomains(h Host) []string { return append([]string{h.Domain}, h.Others...) }
 
 // checkText compares the lines of texts, without regard to how they are indented.
 func checkText(t *testing.T, got fmt.Stringer, want string) {
@@ -166,7 +168,7 @@ func TestRoutesAttach(t *testing.T) {
 		"to every listener":           {two, routeOf("r", toWeb+oneRule), "0.0.0.0:80\na.example.com default/web/a: r/0/0\n0.0.0.0:81\n* default/web/b: r/0/0", nil},
 		"to a listener by name":       {two, routeOf("r", "parentRefs: [{name: web, sectionName: b}]"+oneRule), "0.0.0.0:80\na.example.com default/web/a:\n0.0.0.0:81\n* default/web/b: r/0/0", nil},
 		"to a listener by port":       {two, routeOf("r", "parentRefs: [{name: web, port: 80}]"+oneRule), "0.0.0.0:80\na.example.com default/web/a: r/0/0\n0.0.0.0:81\n* default/web/b:", nil},
-		"for hosts of both":           {two, routeOf("r", toWeb+`, hostnames: ["*.example.com", other.org]`+oneRule), "0.0.0.0:80\na.example.com default/web/a: r/0/0\n0.0.0.0:81\nother.org default/web/b: r/0/0\n*.example.com default/web/b: r/0/0\n* default/web/b:", nil},
+		"for hosts of both":           {two, routeOf("r", toWeb+`, hostnames: ["*.example.com", other.org]`+oneRule), "0.0.0.0:80\na.example.com default/web/a: r/0/0\n0.0.0.0:81\nother.org,*.example.com default/web/b: r/0/0\n* default/web/b:", nil},
 		"twice to one listener":       {two, routeOf("r", "parentRefs: [{name: web, sectionName: a, port: 80}, {name: web, sectionName: a, namespace: default}]"+oneRule), "0.0.0.0:80\na.example.com default/web/a: r/0/0\n0.0.0.0:81\n* default/web/b:", nil},
 		"no parent":                   {two, routeOf("r", "rules: [{}]"), "0.0.0.0:80\na.example.com default/web/a:\n0.0.0.0:81\n* default/web/b:", []string{"HTTPRoute default/r: spec.parentRefs: Required value: without one the route attaches to nothing"}},
 		"a Gateway that is not there": {two, routeOf("r", "parentRefs: [{name: gone}]"+oneRule), "0.0.0.0:80\na.example.com default/web/a:\n0.0.0.0:81\n* default/web/b:", []string{`spec.parentRefs[0].name: Not found: "gone": there is no Gateway default/gone in the input: the route does not attach [NoMatchingParent]`}},

@@ -126,10 +126,12 @@ type TLSOptions struct {
 	CipherSuites, Protocols []string
 }
 
-// Host is a set of routes for a hostname.
+// Host is a set of routes for a hostname, or several.
 type Host struct {
-	// Domain is a hostname, one with a first label "*" that stands for one or more labels, or "*" for all.
+	// Domain is a hostname, one with a first label "*" that stands for one or more labels, or "*" for all. It names the host.
 	Domain string
+	// Others are further such hostnames that have the routes.
+	Others []string
 	// Routes are in order of precedence: the first that matches is taken. With none, requests get 404.
 	Routes []Route
 }
@@ -298,7 +300,8 @@ type Endpoint struct {
 	// Unsettled hosts have an address that was another pod's: they are none for proxies that may not know that. It is the uid of the pod that
 	// has it now; empty for others.
 	Unsettled string
-	// Pod is what has the address, as far as the input says. No proxy is told.
+	// Pod is what has the address, as far as the input says. Proxies are told the object's name, where access logs are to have it, and
+	// no more.
 	Pod Pod
 }
 

@@ -38,8 +38,8 @@ func (k *HostKey) UnmarshalText(text []byte) error {
 type Pod struct {
 	// Namespace is that of the Service.
 	Namespace string
-	// UID is the object's, and Name is its stable name among those of its Service; empty for what is not known.
-	UID, Name string
+	// UID and Object are the object's and its name, and Name is its stable name among those of its Service; empty for what is not known.
+	UID, Object, Name string
 }
 
 // PodAt is a pod, by its uid, at an address.

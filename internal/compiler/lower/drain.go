@@ -57,7 +57,11 @@ func (l *lowerer) selectEndpoints(c choice, others bool) []ir.Endpoint {
 		if !l.judgeOwner(&e) || l.mustLeave(c, &e, others) {
 			continue
 		}
-		e.Pod = ir.Pod{} // a pod in the place of another changes no cluster
+		if l.NamePods {
+			e.Pod = ir.Pod{Namespace: e.Pod.Namespace, Object: e.Pod.Object}
+		} else {
+			e.Pod = ir.Pod{} // a pod in the place of another changes no cluster
+		}
 		selected = append(selected, e)
 	}
 	return selected

@@ -31,7 +31,7 @@ func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
 	}
 	listener.TrustedProxies, listener.ProxyTLSPorts = p.Trusted, p.ProxyTLSPorts
 	for _, h := range p.Hosts {
-		listener.Hosts = append(listener.Hosts, ir.Host{Domain: h.Domain, Routes: l.lowerRoutes(p, h)})
+		listener.Hosts = append(listener.Hosts, l.lowerHost(p, h))
 	}
 	return listener
 }
@@ -50,7 +50,7 @@ func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 		if hosts[h.Listener] == nil {
 			owners = append(owners, h.Listener)
 		}
-		hosts[h.Listener] = append(hosts[h.Listener], ir.Host{Domain: h.Domain, Routes: l.lowerRoutes(p, h)})
+		hosts[h.Listener] = append(hosts[h.Listener], l.lowerHost(p, h))
 	}
 	others := slices.SortedFunc(slices.Values(owners), func(a, b *gateway.Listener) int {
 		return gateway.BySpecificity(a.Hostname(), b.Hostname()) // whichever hosts their routes have
@@ -76,6 +76,10 @@ func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 	}
 	slices.SortStableFunc(tlsHosts, func(a, b ir.TLSHost) int { return gateway.BySpecificity(a.Domain, b.Domain) })
 	return tlsHosts
+}
+
+func (l *lowerer) lowerHost(p gateway.Port, h gateway.Host) ir.Host {
+	return ir.Host{Domain: h.Domain, Others: h.Others, Routes: l.lowerRoutes(p, h)}
 }
 
 // newMisdirectedHost sends clients away that use a connection for a host of another site, as browsers do whose

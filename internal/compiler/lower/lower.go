@@ -42,6 +42,8 @@ type Input struct {
 	Native bool
 	// WithoutPods is for a target that knows nothing of pods: AdviseAddresses says so once.
 	WithoutPods bool
+	// NamePods has proxies know the names of pods.
+	NamePods bool
 	// Draining is nil where it is not known since when hosts terminate.
 	Draining *Draining
 	// Owners is nil where nobody remembers whose addresses were.

@@ -237,18 +237,22 @@ func (p *planner) newSessions(decided *policy.Rule) *ir.RuleSessions {
 	made := &ir.RuleSessions{Refused: decided.Refused, PerBackend: decided.PerBackend}
 	for _, s := range decided.Sessions {
 		made.WantsShared = made.WantsShared || decided.PerBackend && s.Release != sessionapi.Release17
-		made.All = append(made.All, p.newSession(s))
+		made.All = append(made.All, p.newSession(s, len(decided.Backends()) > 1))
 	}
 	p.sessions[decided] = made
 	return made
 }
 
-func (p *planner) newSession(s *policy.Session) *ir.Session {
+func (p *planner) newSession(s *policy.Session, split bool) *ir.Session {
 	made := &ir.Session{Name: s.PolicyName}
+	policies := s.Policies
 	if s.Backend != nil {
 		made.Backend = p.newBackend(s.Backend)
 	}
-	for i, one := range ir.Anywhere(s.Policies) { // no control plane's split tells the backends of one session apart
+	if s.Backend != nil || !split {
+		policies = ir.Anywhere(policies)
+	}
+	for i, one := range policies {
 		one.Routes, one.Clusters = nil, nil
 		made.Policies = append(made.Policies, ir.SessionPolicy{Policy: one, Matches: s.Matches[i]})
 	}

@@ -54,8 +54,9 @@ type Settings struct {
 	Policy policy.Options
 	// LocalClients leaves out advice about clients on other machines.
 	LocalClients bool
-	// WithoutPods is for a target that knows nothing of pods, and Native for the native filter.
-	WithoutPods, Native bool
+	// WithoutPods is for a target that knows nothing of pods, NamePods for proxies that are to know their names, and Native for the native
+	// filter.
+	WithoutPods, NamePods, Native bool
 }
 
 // Input is everything that the steps look at.
@@ -75,6 +76,8 @@ type Input struct {
 	HeldNames policy.HeldNames
 	// Selection is which pods Services select and have left; nil where nothing watches pods.
 	Selection *backend.Selection
+	// Nodes are the machines of a cluster; nil where they are not known.
+	Nodes *backend.Nodes
 	// Draining and Owners are what is known of hosts that terminate, and of addresses; nil for nothing.
 	Draining *lower.Draining
 	Owners   lower.Owners
@@ -174,6 +177,6 @@ func (in *Input) lower(p *Part, rep *report.Report) {
 	p.Plan.Proxy, p.Traffic = lower.Lower(ports, lower.Input{
 		Backends: p.Backends, BackendTLS: p.Shared.BackendTLS, LoadBalancing: p.Shared.LoadBalancing, RetryBudgets: p.Shared.Budgets,
 		Decisions: p.Decisions, Draining: in.Draining, Owners: in.Owners, LocalClients: in.LocalClients,
-		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, Native: in.Native,
+		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, NamePods: in.NamePods, Native: in.Native,
 	}, rep)
 }

@@ -60,5 +60,6 @@ func (in *Input) newPlaces(claims gateway.Claims) *backend.Places {
 	}
 	places := backend.NewPlaces(in.Objects, claims, in.Own...)
 	places.NoLoopback, places.Names, places.Zone, places.Machine = in.Remote, in.ExternalNames, in.Zone, in.Machine
+	places.Nodes = in.Nodes
 	return places
 }

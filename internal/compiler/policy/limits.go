@@ -2,7 +2,6 @@ package policy
 
 import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // Limit is a field that is written and does not hold as it is, on this target or with these options.
@@ -17,7 +16,7 @@ type Limit struct {
 // findLimits lists what of a rule's session does not hold as it is written.
 func (o *Options) findLimits(r *Rule, s *Session) (all []Limit) {
 	for _, find := range []func(*Options, *Rule, *Session) Limit{
-		(*Options).limitUnselected, (*Options).limitDrain, (*Options).limitWithin, (*Options).limitIdentity, (*Options).limitRevoked,
+		(*Options).limitUnselected, (*Options).limitDrain, (*Options).limitIdentity, (*Options).limitRevoked,
 		(*Options).limitDomain, (*Options).limitCookiePath,
 	} {
 		if l := find(o, r, s); l.Why != "" {
@@ -55,21 +54,6 @@ func (o *Options) holdsHere(value string) string {
 		return value
 	}
 	return ""
-}
-
-// limitWithin is about splits whose sessions can't stay in their backend (S40).
-func (o *Options) limitWithin(r *Rule, s *Session) Limit {
-	if len(r.Backends()) < 2 || s.Policies[0].OnHostLost != policyconfig.RebalanceWithin || s.Backend != nil {
-		return Limit{} // a session of one backend has nothing else to go to
-	}
-	if !o.ExternalControlPlane {
-		return Limit{}
-	}
-	return Limit{
-		"onHostLost", string(policyconfig.Rebalance),
-		"not supported: this target's control plane makes the endpoints, and does not mark them with their backends; " +
-			"sessions that lose their host go to any, as under Rebalance",
-	}
 }
 
 // limitIdentity is about what is written of pods and can't hold (S42).

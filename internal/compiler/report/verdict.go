@@ -16,10 +16,12 @@ const (
 	Advice   Verdict = "Advice"
 	Warning  Verdict = "Warning"
 	Refused  Verdict = "Refused"
+	// Unknown is a Warning or Refused that hangs on objects which whoever asks may not read.
+	Unknown Verdict = "Unknown"
 )
 
 // severity is the order of the verdicts, the harmless ones first.
-var severity = []Verdict{Accepted, Advice, Warning, Refused}
+var severity = []Verdict{Accepted, Advice, Warning, Unknown, Refused}
 
 // AtLeast reports whether a verdict is as bad as another one, or worse.
 func (v Verdict) AtLeast(other Verdict) bool {

@@ -1,6 +1,9 @@
 package status
 
 import (
+	"slices"
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -14,6 +17,8 @@ type Proxies struct {
 	// Reason is why no client is served, empty if some are, and Message says more.
 	Reason  gatewayv1.GatewayConditionReason
 	Message string
+	// LeftOut is what of its spec.infrastructure they have not got; empty for nothing.
+	LeftOut string
 	// Invalid is what is wrong with the Gateway's parametersRef; empty for nothing.
 	Invalid string
 }
@@ -30,6 +35,8 @@ func (b *builder) noteProxies(g *gateway.Status, s *gatewayv1.GatewayStatus, con
 		switch {
 		case c.Type == string(gatewayv1.GatewayConditionAccepted) && c.Status == metav1.ConditionTrue && p.Invalid != "":
 			conditions[i] = newCondition(gatewayv1.GatewayConditionAccepted, false, gatewayv1.GatewayReasonInvalidParameters, p.Invalid)
+		case c.Type == string(gatewayv1.GatewayConditionAccepted) && c.Status == metav1.ConditionTrue && p.LeftOut != "":
+			conditions[i].Message = strings.Join(slices.DeleteFunc([]string{c.Message, p.LeftOut}, func(s string) bool { return s == "" }), "; ")
 		case c.Type == string(gatewayv1.GatewayConditionProgrammed) && c.Status == metav1.ConditionTrue && p.Reason != "":
 			conditions[i] = newCondition(gatewayv1.GatewayConditionProgrammed, false, p.Reason, p.Message)
 		}

@@ -177,7 +177,7 @@ struct stream {
 	const void *module;
 	struct map maps[4];
 	struct text route, cluster, policies, backend, within, details, upstream, pin, state, states, answer;
-	bool has_upstream, strict, has_state;
+	bool has_upstream, strict, has_state, rerouted;
 	uint32_t attempts;
 	uint32_t answered; // by the module, with that status and those details
 	struct stream *next;
@@ -287,6 +287,8 @@ void CALLBACK(http_set_dynamic_metadata_string)(void *filter, struct buffer name
 	s->within.size = 0;
 	append(&s->within, value.data, value.size);
 }
+
+void CALLBACK(http_clear_route_cache)(void *filter) { ((struct stream *)filter)->rerouted = true; }
 
 void CALLBACK(http_send_response)(void *filter, uint32_t status, struct header *headers, size_t count, struct buffer body, struct buffer details) {
 	struct stream *s = filter;
@@ -582,7 +584,7 @@ static void run_response(struct stream *s, bool headers_only) {
 }
 
 // request takes (stream, route, cluster, headers) and gives (headers, pinned host, strict, the module's answer and its details,
-// the backend that the load balancer is told).
+// the backend that the load balancer is told, whether the route is chosen anew).
 static void request(void) {
 	uint32_t id = take_number();
 	struct buffer route = take();
@@ -595,12 +597,16 @@ static void request(void) {
 	number(&out, s->answered);
 	string(&out, s->answer.data, s->answer.size);
 	string(&out, s->within.data, s->within.size);
+	number(&out, s->rerouted);
 }
 
-// response takes (stream, details, upstream, whether there is one, its backend, headers only, attempts, headers) and gives
+// response takes (stream, cluster, details, upstream, whether there is one, its backend, headers only, attempts, headers) and gives
 // (headers, whether there is a filter state for logs, that, all other filter state).
 static void response(void) {
 	struct stream *s = find(take_number());
+	struct buffer cluster = take();
+	s->cluster.size = 0;
+	append(&s->cluster, cluster.data, cluster.size);
 	struct buffer details = take(), upstream = take();
 	s->details.size = s->upstream.size = 0;
 	append(&s->details, details.data, details.size);

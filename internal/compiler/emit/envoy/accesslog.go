@@ -3,10 +3,12 @@ package envoy
 import (
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	streamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/stream/v3"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -27,6 +29,21 @@ var sessionFields = map[string]string{
 	"session_age": policyconfig.AgeFilterState, "session_host": policyconfig.HostFilterState, "session_reason": policyconfig.ReasonFilterState,
 }
 
+// podMetadata is where an endpoint has the name of its pod, under podKey.
+const (
+	podMetadata = "limpet.dev"
+	podKey      = "pod"
+)
+
+// namePod puts the name of a pod into its endpoint, where that is known.
+func namePod(to *endpointv3.LbEndpoint, pod ir.Pod) {
+	if pod.Object != "" {
+		describeEndpoint(to, podMetadata, &structpb.Struct{Fields: map[string]*structpb.Value{
+			podKey: structpb.NewStringValue(pod.Namespace + "/" + pod.Object),
+		}})
+	}
+}
+
 // filterState reads what the filter has set.
 func (e *emitter) filterState(name string) string {
 	return filtermodule.FilterState(name, e.settings.Native)
@@ -34,7 +51,7 @@ func (e *emitter) filterState(name string) string {
 
 // newSessionLog is a log with what limpet has to say of sessions.
 func (e *emitter) newSessionLog() []*accesslogv3.AccessLog {
-	fields := map[string]any{}
+	fields := map[string]any{"upstream_pod": "%UPSTREAM_METADATA(" + podMetadata + ":" + podKey + ")%"}
 	for name, state := range sessionFields {
 		fields[name] = e.filterState(state)
 	}

@@ -123,6 +123,7 @@ func newLocality(p ir.Locality, of *ir.Cluster) *endpointv3.LocalityLbEndpoints 
 		if of.Within {
 			labelEndpoint(endpoint, &p, host.Draining)
 		}
+		namePod(endpoint, host.Pod)
 		l.LbEndpoints = append(l.LbEndpoints, endpoint)
 	}
 	if p.DirectStatus != 0 {

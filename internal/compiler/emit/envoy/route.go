@@ -79,7 +79,8 @@ func tallyHosts(hosts ...ir.Host) (t Tally) {
 }
 
 func (e *emitter) newVirtualHost(h *ir.Host) *routev3.VirtualHost {
-	host := &routev3.VirtualHost{Name: h.Domain, Domains: []string{h.Domain}, RetryPolicy: e.newHostRetryPolicy(h)}
+	host := &routev3.VirtualHost{Name: h.Domain, RetryPolicy: e.newHostRetryPolicy(h)}
+	host.Domains = append([]string{h.Domain}, h.Others...)
 	for i := range h.Routes {
 		route := e.newRoute(&h.Routes[i])
 		if host.RetryPolicy != nil {

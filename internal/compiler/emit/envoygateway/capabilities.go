@@ -21,12 +21,10 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 		Note:    "not where `*` is allowed with credentials: Gateway API has no other header beside a `*` (reported)",
 	},
 	"across split, one session (up to 1.6)":                     answerYes,
+	"plugin policies[].leads[]":                                 answerYes,
+	"across onHostLost RebalanceWithin in a split":              answerYes,
 	"across split, a session for each backend":                  answerYes,
 	"across scope Route of a rule with one backend and a split": answerYes,
-	"across onHostLost RebalanceWithin in a split": {
-		Support: capability.No,
-		Note:    "its endpoints are not marked with their backends: sessions move as under `Rebalance`",
-	},
 	"across XBackend": {
 		Support: capability.No,
 		Note:    "Envoy Gateway 1.9 does not know the kind",

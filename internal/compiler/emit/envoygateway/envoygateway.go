@@ -34,6 +34,7 @@ const (
 	kindProxy     = "EnvoyProxy"
 	kindExtension = "EnvoyExtensionPolicy"
 	kindClient    = "ClientTrafficPolicy"
+	kindTraffic   = "BackendTrafficPolicy"
 )
 
 // Kinds are Envoy Gateway's own kinds that may be in the input: what they say is kept, or extended.
@@ -42,6 +43,7 @@ var Kinds = []schema.GroupVersionKind{
 	{Group: group, Version: "v1alpha1", Kind: kindProxy},
 	{Group: group, Version: "v1alpha1", Kind: kindExtension},
 	{Group: group, Version: "v1alpha1", Kind: kindClient},
+	{Group: group, Version: "v1alpha1", Kind: kindTraffic},
 }
 
 // Backends are those of Kinds that routes may lead to.
@@ -81,9 +83,7 @@ func (e *emitter) emit() (*Output, error) {
 	e.collectRules()
 	e.reportUnsupported()
 	e.writeProxies()
-	if !e.options.isNative() {
-		e.writeFences()
-	}
+	e.writeFences()
 	e.writePatches()
 	e.writeExtensions()
 	e.writeRoutes()

@@ -22,12 +22,20 @@ func (r *sessionRule) isOn(g *ir.Gateway) bool {
 	})
 }
 
-// writeFences takes the internal header out of what clients send, before anything else sees it, and out of what they
-// get, after everything else: without it a client chooses its host. It is on all routes of a Gateway. A policy of the
+// leadsOn reports whether requests on a Gateway are led to backends.
+func (e *emitter) leadsOn(g *ir.Gateway) bool {
+	return slices.ContainsFunc(e.rules, func(r *sessionRule) bool { return r.copies != nil && r.isOn(g) })
+}
+
+// writeFences takes the internal headers out of what clients send, before anything else sees them and the route is chosen, and out of
+// what they get, after everything else: without it a client chooses its host, or its backend. It is on all routes of a Gateway. A policy of the
 // user's for the same Gateway gets it too, for Envoy Gateway takes one, and that for a listener goes before that for
 // all.
 func (e *emitter) writeFences() {
 	for _, g := range e.listGateways() {
+		if e.options.isNative() && !e.leadsOn(g) {
+			continue
+		}
 		whole := false
 		for _, p := range e.plan.Objects[kindClient] {
 			if e.isReplaced(p, "limpet-"+g.Name) {
@@ -56,12 +64,18 @@ func (e *emitter) writeFences() {
 
 // addFence adds the fence to a policy's spec.
 func (e *emitter) addFence(spec jsonObject) {
-	for _, field := range []string{"earlyRequestHeaders", "lateResponseHeaders"} {
-		headers := childObject(spec, "headers", field)
-		removed, _ := headers["remove"].([]any)
-		if !slices.Contains(removed, any(pinHeader)) {
-			appendEntry(headers, "remove", pinHeader)
-		}
+	for _, header := range e.listHidden(true) {
+		fence(spec, "earlyRequestHeaders", header)
+	}
+	if !e.options.isNative() {
+		fence(spec, "lateResponseHeaders", pinHeader)
+	}
+}
+
+func fence(spec jsonObject, field, header string) {
+	headers := childObject(spec, "headers", field)
+	if removed, _ := headers["remove"].([]any); !slices.Contains(removed, any(header)) {
+		appendEntry(headers, "remove", header)
 	}
 }
 

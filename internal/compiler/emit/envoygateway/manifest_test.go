@@ -31,7 +31,7 @@ func TestManifestOfARule(t *testing.T) {
 	}
 	out.checkParts(t, "EnvoyProxy", []string{`"after":"envoy.filters.http.wasm"`, `"name":"LIMPET_KEYS"`, `"key":"LIMPET_KEYS"`})
 	out.checkParts(t, "Gateway", []string{`"parametersRef":{"group":"gateway.envoyproxy.io","kind":"EnvoyProxy","name":"limpet-web"}`})
-	out.checkParts(t, "ClientTrafficPolicy", []string{`"earlyRequestHeaders":{"remove":["x-limpet-pin"]}`, `"lateResponseHeaders":{"remove":["x-limpet-pin"]}`})
+	out.checkParts(t, "ClientTrafficPolicy", []string{`"earlyRequestHeaders":{"remove":["x-limpet-pin","x-limpet-pin-backend"]}`, `"lateResponseHeaders":{"remove":["x-limpet-pin"]}`})
 	out.checkParts(t, "EnvoyExtensionPolicy", []string{`"failOpen":false`, `"hostKeys":["LIMPET_KEYS"]`, `"url":"example.com/limpet:1"`, `"name":"shop/r/rule/0"`})
 	out.checkParts(t, "HTTPRoute", []string{`"sessionName":"x-limpet-pin"`, `"type":"Header"`, `"codes":[599]`}, "cart")
 	out.checkParts(t, "EnvoyPatchPolicy", []string{`"DRAINING"`, `"value":"FAIL_RELOAD"`}, "strict")
@@ -60,12 +60,18 @@ func TestSessionsThatFailWithTheirHost(t *testing.T) {
 	out.checkProblems(t, "spec.rules[0].retry: not supported by envoy-gateway: a retry would move the sessions")
 }
 
-// Envoy Gateway leaves hosts of weight 0 out, so that a backend gets the least weight, which a patch takes away again.
-func TestBackendsOfWeightZeroKeepTheirSessions(t *testing.T) {
-	plan, _ := newPlan(t, object.KindHTTPRoute, `{matches: [{}], backendRefs: [{name: a, port: 8080, weight: 3}, {name: b, port: 8080, weight: 0}]}`)
+// fullMatch is one with as many headers as there can be, so that no copy of its rule can have one more.
+var fullMatch = `{headers: [` + strings.Repeat("{name: x-a, value: a}, ", 15) + `{name: x-a, value: a}]}`
+
+// Where a route has no room for copies, a split keeps one cluster. Envoy Gateway leaves hosts of weight 0 out, so that a backend gets the
+// least weight, which a patch takes away again.
+func TestSplitsWithoutRoom(t *testing.T) {
+	plan, _ := newPlan(t, object.KindHTTPRoute,
+		`{matches: [`+fullMatch+`], backendRefs: [{name: a, port: 8080, weight: 3}, {name: b, port: 8080, weight: 0}]}`)
 	out := emit(t, plan)
-	out.checkParts(t, "HTTPRoute", []string{`"weight":999999`, `"weight":1}`})
+	out.checkParts(t, "HTTPRoute", []string{`"weight":999999`, `"weight":1}`}, "x-limpet-pin-backend")
 	out.checkParts(t, "EnvoyPatchPolicy", []string{`"overprovisioning_factor":10000`, "@.locality.region=='httproute/shop/r/rule/0/backend/1'"})
+	out.checkProblems(t, "spec.rules[0].backendRefs: not supported by envoy-gateway: the route has no room for a copy")
 }
 
 // Envoy Gateway has no session persistence for a GRPCRoute: patches bring the filter, its routes' pins and retries.

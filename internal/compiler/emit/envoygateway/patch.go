@@ -129,7 +129,7 @@ func (p *patcher) listTables(r *sessionRule) []routeTable {
 			i = len(all)
 			all = append(all, routeTable{name: name, listener: attached.Listener})
 		}
-		all[i].routes = mergeNames(all[i].routes, listRouteNames(attached))
+		all[i].routes = mergeNames(all[i].routes, r.listRouteNames(attached))
 	}
 	return all
 }

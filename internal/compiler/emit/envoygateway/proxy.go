@@ -2,6 +2,9 @@ package envoygateway
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -11,8 +14,13 @@ import (
 // The filters whose order matters, as Envoy Gateway names them.
 const (
 	wasmFilter    = "envoy.filters.http.wasm"
+	moduleFilter  = "envoy.filters.http.dynamic_modules"
 	sessionFilter = "envoy.filters.http.stateful_session"
 )
+
+// checkingFilters have to come before limpet: it may lead a request to a route of another name, for which a SecurityPolicy or
+// BackendTrafficPolicy by sectionName does not hold. All other filters that refuse requests come first anyway.
+var checkingFilters = []string{"envoy.filters.http.rbac", "envoy.filters.http.local_ratelimit", "envoy.filters.http.ratelimit"}
 
 // secretName is the Secret with the keys, in the namespace in which Envoy Gateway runs its proxies.
 const secretName = "limpet-keys"
@@ -59,13 +67,20 @@ func (e *emitter) extendProxy(g *ir.Gateway) {
 	if g.Parameters.OfClass {
 		from, path = "its GatewayClass", "spec.gatewayClassName"
 	}
-	lacking := fmt.Sprintf("no session sticks unless its spec.filterOrder has {name: %s, after: %s}", sessionFilter, wasmFilter)
+	lacking := "no session sticks"
 	if e.options.isNative() {
-		lacking = fmt.Sprintf("routes with sessions get 500 unless its spec.dynamicModules has the module %s at %s",
+		lacking = fmt.Sprintf("routes with sessions get 500 unless its spec.dynamicModules has the module %s at %s, and requests of sessions",
 			filterName, e.options.NativePath)
+	} else {
+		lacking += ", or requests of sessions"
+	}
+	var order []string
+	for _, position := range e.listPositions() {
+		order = append(order, fmt.Sprintf("{name: %s, after: %s}", position["name"], position["after"]))
 	}
 	e.rep.NotSupportedBy(report.TargetLacks, g.Subject, targetName, path, fmt.Sprintf(
-		"%s has %s, which is not in the input: %s", from, g.Parameters.Ref, lacking))
+		"%s has %s, which is not in the input: %s pass by authorization and limits of rates that are for a rule's sectionName, unless its "+
+			"spec.filterOrder ends with [%s]", from, g.Parameters.Ref, lacking, strings.Join(order, ", ")))
 }
 
 // completeProxy adds what sessions need; p is nil for an EnvoyProxy of our own. Envoy Gateway runs its session filter before
@@ -74,25 +89,49 @@ func (e *emitter) completeProxy(p *ir.Object, spec jsonObject) {
 	if e.options.isNative() {
 		e.allowModule(spec)
 	} else {
-		e.orderFilters(p, spec)
+		e.checkOrder(p, spec)
 	}
+	e.orderFilters(spec)
 	e.setEnvironment(spec)
 }
 
-// orderFilters puts the session filter after the Wasm filters; p is nil for an EnvoyProxy of our own. It is the session
-// filter that moves, for the places of the user's Wasm filters may matter to others.
-func (e *emitter) orderFilters(p *ir.Object, spec jsonObject) {
+// checkOrder reports where an EnvoyProxy of the user's wants the session filter before the Wasm filters; p is nil for one of our own.
+func (e *emitter) checkOrder(p *ir.Object, spec jsonObject) {
 	for i, position := range listObjects(spec, "filterOrder") {
 		name, before, after := stringField(position, "name"), stringField(position, "before"), stringField(position, "after")
-		switch {
-		case name == sessionFilter && after == wasmFilter, name == wasmFilter && before == sessionFilter:
-			return
-		case name == sessionFilter && before == wasmFilter, name == wasmFilter && after == sessionFilter:
+		if name == sessionFilter && before == wasmFilter || name == wasmFilter && after == sessionFilter {
 			e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, fmt.Sprintf("spec.filterOrder[%d]", i),
 				"sessions need the Wasm filters before the session filter: a later entry turns the two round again")
 		}
 	}
-	appendEntry(spec, "filterOrder", jsonObject{"name": sessionFilter, "after": wasmFilter})
+}
+
+// orderFilters puts limpet after the filters that check requests, and the session filter after limpet. Later entries move what earlier
+// ones have placed, so all of ours come last; those for filters that a chain does not have do nothing.
+func (e *emitter) orderFilters(spec jsonObject) {
+	ours := e.listPositions()
+	entries := listObjects(spec, "filterOrder")
+	if n := len(entries) - len(ours); n >= 0 && slices.EqualFunc(entries[n:], ours, maps.Equal) {
+		return
+	}
+	for _, position := range ours {
+		appendEntry(spec, "filterOrder", position)
+	}
+}
+
+// listPositions are the places of limpet and of the session filter.
+func (e *emitter) listPositions() (all []jsonObject) {
+	filter := wasmFilter
+	if e.options.isNative() {
+		filter = moduleFilter
+	}
+	for _, check := range checkingFilters {
+		all = append(all, jsonObject{"name": filter, "after": check})
+	}
+	if !e.options.isNative() {
+		all = append(all, jsonObject{"name": sessionFilter, "after": wasmFilter})
+	}
+	return all
 }
 
 // setEnvironment lets Envoy have the secret in its environment. Proxies that Envoy Gateway runs on its own host have

@@ -37,6 +37,7 @@ func (e *emitter) writeRoutes() {
 			e.writeRoute(r.Route)
 		}
 		e.settleRule(r, e.findRuleDocument(r))
+		e.writeCopies(r)
 	}
 	for _, route := range e.plan.Routes {
 		if !done[route] && len(route.InlineSessions) > 0 {
@@ -68,14 +69,15 @@ func (e *emitter) settleRule(r *sessionRule, rule jsonObject) {
 			rule["matches"] = []any{jsonObject{"path": jsonObject{"type": "PathPrefix", "value": "/"}}}
 		}
 	}
-	if !e.options.isNative() {
-		e.pinRule(r, rule)
+	if !e.options.isNative() && !isGRPC(r.Rule) {
+		rule["sessionPersistence"] = jsonObject{"type": "Header", "sessionName": pinHeader}
 	}
-	if r.perBackendClusters && r.hasPerBackendSessions() {
+	e.hideHeaders(r, rule)
+	if r.perBackendClusters && (r.copies != nil || r.hasPerBackendSessions()) {
 		for _, ref := range listObjects(rule, "backendRefs") {
-			// With the native filter it is a filter of any kind that is needed, which gives the backend a cluster of its own.
-			if !e.options.isNative() || len(listObjects(ref, "filters")) == 0 {
-				e.removeHeader(ref, requestHeaders, modifiers[0].field)
+			// It is a filter of any kind that is needed, which gives the backend a cluster of its own.
+			if len(listObjects(ref, "filters")) == 0 {
+				e.removeHeader(ref, requestHeaders, modifiers[0].field, pinHeader)
 			}
 		}
 	}
@@ -113,13 +115,25 @@ func (e *emitter) allowHeader(r *sessionRule, rule jsonObject, list, header stri
 	}
 }
 
-// pinRule makes a rule pin requests to the host in the internal header, and keeps that from backends and theirs from it.
-func (e *emitter) pinRule(r *sessionRule, rule jsonObject) {
-	if !isGRPC(r.Rule) {
-		rule["sessionPersistence"] = jsonObject{"type": "Header", "sessionName": pinHeader}
+// listHidden are the internal headers that requests of a rule's sessions have: which host it is, and for which backend copies of the
+// rule are.
+func (e *emitter) listHidden(led bool) (headers []string) {
+	if !e.options.isNative() {
+		headers = append(headers, pinHeader)
 	}
-	for _, m := range modifiers {
-		e.removeHeader(rule, m.kind, m.field)
+	if led {
+		headers = append(headers, leadHeader)
+	}
+	return headers
+}
+
+// hideHeaders keeps the internal headers from backends, and theirs from the filter.
+func (e *emitter) hideHeaders(r *sessionRule, rule jsonObject) {
+	for _, header := range e.listHidden(r.copies != nil) {
+		e.removeHeader(rule, requestHeaders, modifiers[0].field, header)
+	}
+	if !e.options.isNative() {
+		e.removeHeader(rule, responseHeaders, modifiers[1].field, pinHeader)
 	}
 }
 
@@ -139,23 +153,22 @@ func (e *emitter) setRetry(r *sessionRule, rule jsonObject) {
 	}
 }
 
-// removeHeader makes the filters of a rule or backendRef remove the internal header. There is one filter of a kind at
-// most.
-func (e *emitter) removeHeader(of jsonObject, kind, field string) {
+// removeHeader makes the filters of a rule or backendRef remove an internal header. There is one filter of a kind at most.
+func (e *emitter) removeHeader(of jsonObject, kind, field, header string) {
 	for _, f := range listObjects(of, "filters") {
 		if stringField(f, "type") == kind {
-			appendEntry(childObject(f, field), "remove", pinHeader)
+			appendEntry(childObject(f, field), "remove", header)
 			return
 		}
 	}
-	appendEntry(of, "filters", jsonObject{"type": kind, field: jsonObject{"remove": []any{pinHeader}}})
+	appendEntry(of, "filters", jsonObject{"type": kind, field: jsonObject{"remove": []any{header}}})
 }
 
-// findFullFilter gives the kind of a filter of the rule or its backendRefs that can't remove one header more; empty if
-// there is none.
-func (e *emitter) findFullFilter(r *sessionRule) string {
-	if e.options.isNative() {
-		return "" // none has to
+// findFullFilter gives the kind of a filter of the rule or its backendRefs that can't remove so many headers more; empty if there is
+// none.
+func (e *emitter) findFullFilter(r *sessionRule, more int) string {
+	if more == 0 {
+		return ""
 	}
 	filters := listObjects(e.findRuleDocument(r), "filters")
 	for _, ref := range listObjects(e.findRuleDocument(r), "backendRefs") {
@@ -164,7 +177,7 @@ func (e *emitter) findFullFilter(r *sessionRule) string {
 	for _, f := range filters {
 		for _, m := range modifiers {
 			settings, _ := f[m.field].(jsonObject)
-			if removed, _ := settings["remove"].([]any); len(removed) >= maxRemoved {
+			if removed, _ := settings["remove"].([]any); len(removed)+more > maxRemoved {
 				return m.kind
 			}
 		}

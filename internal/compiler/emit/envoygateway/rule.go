@@ -20,6 +20,8 @@ type sessionRule struct {
 	attached []*ir.AttachedRule
 	// perBackendClusters says that every backendRef has a cluster of its own, among which the weights choose first.
 	perBackendClusters bool
+	// copies are those of a split, one for each backend; none where the rule has one session for each, or the route no room.
+	copies []ruleCopy
 	// policies are the filter's, by Envoy Gateway's names of routes and clusters.
 	policies []policyconfig.Policy
 }
@@ -49,6 +51,9 @@ func (r *sessionRule) listClusters() []string {
 			names = append(names, backendName(r.Rule, i))
 		}
 	}
+	for _, c := range r.copies {
+		names = append(names, backendName(c.Rule, 0))
+	}
 	return names
 }
 
@@ -62,11 +67,18 @@ func (e *emitter) collectRules() {
 		}
 		found[a.Rule].attached = append(found[a.Rule].attached, a)
 	}
-	e.rules = slices.DeleteFunc(e.rules, func(r *sessionRule) bool { return !e.supports(r) })
 	slices.SortFunc(e.rules, func(a, b *sessionRule) int {
 		return cmp.Or(cmp.Compare(a.Route.Namespace, b.Route.Namespace), cmp.Compare(a.Route.Kind, b.Route.Kind),
 			cmp.Compare(a.Route.Name, b.Route.Name), cmp.Compare(a.Index, b.Index))
 	})
+	var supported []*sessionRule
+	for _, r := range e.rules {
+		if e.supports(r) {
+			supported = append(supported, r)
+		}
+	}
+	e.rules = supported
+	e.nameBackends()
 }
 
 // supports settles what becomes of a rule; false if it has no session, or can't have it here.
@@ -74,10 +86,16 @@ func (e *emitter) supports(r *sessionRule) bool {
 	if !slices.ContainsFunc(r.attached, func(a *ir.AttachedRule) bool { return a.Sessions.On() }) {
 		return false
 	}
-	r.perBackendClusters = e.hasBackendFilters(r) || r.hasPerBackendSessions() && r.countLive() > 1
-	if path, why := e.findObstacle(r); why != "" {
+	led := r.isSplit() && e.hasRoom(r)
+	r.perBackendClusters = led || e.hasBackendFilters(r) || r.hasPerBackendSessions() && r.countLive() > 1
+	if path, why := e.findObstacle(r, led); why != "" {
 		e.plan.Withhold(r.attached, e.rep, targetName, path, why)
 		return false
+	}
+	if led {
+		e.planCopies(r)
+	} else if r.isSplit() {
+		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("backendRefs").String(), noRoom)
 	}
 	if len(r.Backends) > 0 && r.countLive() == 0 {
 		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("backendRefs").String(),
@@ -91,6 +109,11 @@ func (e *emitter) supports(r *sessionRule) bool {
 	}
 	return true
 }
+
+// noRoom is what a split lacks whose route is full.
+const noRoom = "the route has no room for a copy of the rule for each backend (16 rules and 128 matches, 16 headers each), so that sessions " +
+	"stay only while Envoy Gateway gives all backends one cluster: not while one is missing or has no ready endpoints, has names for " +
+	"addresses, or while the nearest zone goes first. One whose host is lost goes to any backend"
 
 // hasPerBackendSessions reports whether backends have sessions of their own. That wants a cluster for each backendRef,
 // so the route gets filters on them then.
@@ -113,15 +136,15 @@ func (e *emitter) hasBackendFilters(r *sessionRule) bool {
 }
 
 // findObstacle says why a rule can't have its sessions, and where.
-func (e *emitter) findObstacle(r *sessionRule) (path, why string) {
+func (e *emitter) findObstacle(r *sessionRule, led bool) (path, why string) {
 	if name := e.findOtherExtension(r); name != "" {
 		return r.path().String(), "its EnvoyExtensionPolicy " + name + " leaves no room for limpet's: Envoy Gateway takes one for each route"
 	}
-	if r.perBackendClusters && !r.hasPerBackendSessions() && len(r.Backends) > 1 {
+	if r.perBackendClusters && !led && r.isSplit() {
 		return r.path().Child("backendRefs").String(),
 			"with filters on its backendRefs Envoy Gateway chooses by weight before it looks for the session's host"
 	}
-	if kind := e.findFullFilter(r); kind != "" {
+	if kind := e.findFullFilter(r, len(e.listHidden(led))); kind != "" {
 		return r.path().Child("filters").String(),
 			"its " + kind + " removes as many headers as one can, and the internal header has to be removed too"
 	}
@@ -133,7 +156,7 @@ func (e *emitter) findObstacle(r *sessionRule) (path, why string) {
 func (r *sessionRule) findNameClash() (path, why string) {
 	owners := map[string]*ir.AttachedRule{}
 	for _, a := range r.attached {
-		for _, name := range listRouteNames(a) {
+		for _, name := range r.listRouteNames(a) {
 			if first := owners[name]; first != nil && first.Sessions != a.Sessions {
 				return r.path().String(), fmt.Sprintf(
 					"listeners %s and %s ask for different sessions, and its routes have the name %s on both",
@@ -145,20 +168,23 @@ func (r *sessionRule) findNameClash() (path, why string) {
 	return "", ""
 }
 
-// listRouteNames are those of Envoy's routes for the rule on one listener.
-func listRouteNames(a *ir.AttachedRule) []string {
+// listRouteNames are those of Envoy's routes for the rule on one listener, with those of its copies.
+func (r *sessionRule) listRouteNames(a *ir.AttachedRule) []string {
 	var names []string
 	for m := range a.CountMatches() {
-		names = append(names, listMatchRouteNames(a, m)...)
+		names = append(names, r.listMatchRouteNames(a, m)...)
 	}
 	return names
 }
 
 // listMatchRouteNames are those for one match.
-func listMatchRouteNames(a *ir.AttachedRule, match int) []string {
+func (r *sessionRule) listMatchRouteNames(a *ir.AttachedRule, match int) []string {
 	var names []string
 	for _, host := range a.Hostnames {
 		names = append(names, routeName(a.Rule, match, host))
+		for _, c := range r.copies {
+			names = append(names, routeName(c.Rule, match, host))
+		}
 	}
 	return names
 }
@@ -182,10 +208,13 @@ func (r *sessionRule) renamePolicies() {
 					at[one.Name] = i
 					renamed := one.Policy
 					renamed.Clusters = clusters
+					if r.copies == nil { // then nothing tells the backends of a split apart
+						renamed = ir.Anywhere([]policyconfig.Policy{renamed})[0]
+					}
 					r.policies = append(r.policies, renamed)
 				}
 				for _, m := range one.Matches {
-					r.policies[i].Routes = mergeNames(r.policies[i].Routes, listMatchRouteNames(a, m))
+					r.policies[i].Routes = mergeNames(r.policies[i].Routes, r.listMatchRouteNames(a, m))
 				}
 			}
 		}

@@ -55,7 +55,7 @@ func TestBackendsWithSessionsOfTheirOwn(t *testing.T) {
 // What stands in the way of a rule's sessions is reported, and nothing is written for it.
 func TestRulesThatGoWithoutSessions(t *testing.T) {
 	g := newGateway(t, "http:80", "other:80")
-	const split = `backendRefs: [{name: a, port: 8080, filters: [{type: RequestMirror}]}, {name: b, port: 8080}]`
+	split := `matches: [` + fullMatch + `], backendRefs: [{name: a, port: 8080, filters: [{type: RequestMirror}]}, {name: b, port: 8080}]`
 	full := `filters: [{type: RequestHeaderModifier, requestHeaderModifier: {remove: [` + strings.Repeat("x, ", 15) + `x]}}]`
 	own := newObject(t, kindExtension, "own", `{targetRef: {kind: HTTPRoute, name: r}, wasm: []}`)
 	for want, c := range map[string]struct {

@@ -94,6 +94,7 @@ func (e *emitter) reportUnsupported() {
 				fmt.Sprintf("write a BackendTrafficPolicy for %s", spec))
 		}
 	}
+	e.reportMissed()
 	for _, r := range e.plan.HostRoutes {
 		e.rep.NotSupportedBy(report.TargetLacks, r.Subject, targetName, "kind", "Envoy Gateway does not know "+r.Kind)
 	}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/kubernetes"
+	"github.com/limpet-proxy/limpet/internal/message"
+)
+
+// listingFlags say that the objects are those of an API server, as they are now.
+type listingFlags struct {
+	kubeconfig, context string
+	all                 bool
+	// denied are the kinds that could not be read, or not outside of the namespace.
+	denied map[string]string
+	// namespace is the one whose objects are shown, once they are read; empty for all.
+	namespace string
+	stderr    io.Writer
+}
+
+// registerListing gives a command's input these flags.
+func (f *inputFlags) registerListing(flags *pflag.FlagSet) {
+	f.listing = &listingFlags{}
+	f.listing.register(flags)
+}
+
+// isListed tells whether the objects are an API server's, read once.
+func (f *inputFlags) isListed() bool { return f.listing != nil && f.elsewhere }
+
+func (l *listingFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&l.kubeconfig, "kubeconfig", "",
+		"read the objects of an API server once, which `FILE` says how to reach,\nin place of -f")
+	flags.StringVar(&l.context, "context", "", "the same, with the context `NAME` of that file, or of kubectl's")
+	flags.BoolVarP(&l.all, "all-namespaces", "A", false,
+		"the same, with kubectl's own file and context, and show the objects of\nall namespaces (default: those of -n, or the context's)")
+}
+
+// isWanted tells whether the objects are an API server's: where it is named, or kubectl runs limpet and no file is named.
+func (l *listingFlags) isWanted(hasFiles bool) bool {
+	return l.kubeconfig != "" || l.context != "" || l.all || !hasFiles && isPlugin(os.Args[0])
+}
+
+// isPlugin tells whether kubectl runs the program.
+func isPlugin(program string) bool { return strings.HasPrefix(filepath.Base(program), "kubectl-") }
+
+// listWithin is how long reading all objects may take.
+const listWithin = 30 * time.Second
+
+// read reads the objects with the caller's rights, and says what they are not.
+func (l *listingFlags) read(namespace string) ([]compiler.Source, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = l.kubeconfig
+	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: l.context})
+	config, err := from.ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	own, _, err := from.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	l.namespace = cmp.Or(namespace, own)
+	config.QPS, config.Timeout, config.UserAgent = -1, listWithin, "limpet/"+programVersion()
+	ctx, stop := context.WithTimeout(context.Background(), listWithin)
+	defer stop()
+	listing, err := kubernetes.List(ctx, config, l.namespace)
+	if err != nil {
+		return nil, err
+	}
+	l.denied = listing.Denied
+	for _, kind := range slices.Sorted(maps.Keys(l.denied)) {
+		message.PrintWarning(l.stderr, "what hangs on objects of kind "+kind+" is unknown: "+message.MakePrintable(l.denied[kind]))
+	}
+	message.Printf(l.stderr, "these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers of names and "+
+		"addresses, are not known here", config.Host)
+	if l.all {
+		l.namespace = ""
+	}
+	return listing.Sources, nil
+}

@@ -1,0 +1,316 @@
+package envoygateway
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// The versions of a canary, and their hosts.
+var versions = map[string][]string{"v1": {"127.0.1.1", "127.0.1.2"}, "v2": {"127.0.2.1", "127.0.2.2"}, "old": {"127.0.3.1"}}
+
+var versionNames = []string{"v1", "v2", "old"}
+
+// versionOf is the version that a host belongs to, empty for none.
+func versionOf(host string) string {
+	for name, hosts := range versions {
+		for _, h := range hosts {
+			if h == host {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// canary is a route whose rule "split" has a session over the three versions, with weights for them; extra is what the rule has besides.
+func canary(weights [3]int, extra string) string {
+	var refs []string
+	for i, name := range versionNames {
+		refs = append(refs, makeRef(name, weights[i]))
+	}
+	return makeRoute("HTTPRoute", "canary", "canary.test", "  - name: split\n    sessionPersistence: {sessionName: cart}\n"+extra+
+		"    backendRefs: ["+strings.Join(refs, ", ")+"]\n  - name: health\n    matches: [{path: {value: /health}}]\n    backendRefs: ["+makeRef("v1", 1)+"]\n")
+}
+
+// versionBackends are Backends of the versions, of which one may be missing, and one may have a name for its host.
+func versionBackends(missing, named string) string {
+	var all string
+	for _, name := range versionNames {
+		switch name {
+		case missing:
+		case named:
+			all += "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: Backend\nmetadata: {name: " + name + ", namespace: shop}\n" +
+				"spec: {endpoints: [{fqdn: {hostname: " + unknownHost + ", port: 8080}}]}\n---\n"
+		default:
+			all += backends(map[string][]string{name: versions[name]}, "")
+		}
+	}
+	return all
+}
+
+const unknownHost = "unknown.invalid"
+
+// canaries is a running split with its sessions.
+type canaries struct {
+	plane   *controlPlane
+	options []string
+	started map[string]*backend
+	// cookies are those of sessions in each version.
+	cookies map[string]string
+}
+
+// eachFilter starts the split with each filter, on a fresh Envoy Gateway.
+func eachFilter(t *testing.T, input string, test func(t *testing.T, c *canaries)) {
+	t.Helper()
+	key := ring(t, newKey(t, "one"))
+	for _, filter := range []string{"wasm", "native"} {
+		t.Run(filter, func(t *testing.T) {
+			c := &canaries{started: map[string]*backend{}, options: []string{"--keys", key, "--keys-in-clear"}}
+			for _, hosts := range versions {
+				for _, host := range hosts {
+					c.started[host] = startBackend(t, host)
+				}
+			}
+			if filter == "native" {
+				c.options = append(c.options, "--filter", "native", "--native-path", installModule(t, "liblimpet.so"))
+			} else {
+				serveModule(t)
+				c.options = append(c.options, "--wasm-url", wasmURL)
+			}
+			c.plane = start(t, c.manifest(t, input))
+			c.plane.serves(t, "canary.test/health")
+			test(t, c)
+		})
+	}
+}
+
+func (c *canaries) manifest(t *testing.T, input string) string {
+	t.Helper()
+	return with(t, compile(t, input, nil, c.options...), input)
+}
+
+// begin opens a session in each version.
+func (c *canaries) begin(t *testing.T) {
+	t.Helper()
+	c.cookies = map[string]string{}
+	for range 400 {
+		a := get(t, "canary.test/")
+		if version := versionOf(a.host()); version != "" && c.cookies[version] == "" {
+			c.cookies[version] = a.cookie()
+		}
+		if len(c.cookies) == len(versions) {
+			return
+		}
+	}
+	t.Fatalf("sessions in %d versions alone", len(c.cookies))
+}
+
+// checkKept wants the sessions in their versions, on every request.
+func (c *canaries) checkKept(t *testing.T, when string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		for host, n := range tally(t, 10, "canary.test/", "Cookie", c.cookies[name]) {
+			if versionOf(host) != name {
+				t.Errorf("%s: %d of 10 requests of a session in %s went to %s", when, n, name, host)
+			}
+		}
+	}
+}
+
+// settled waits until new sessions go where the weights say: to all versions with one, and to no other.
+func settled(t *testing.T, weights [3]int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("new sessions go by %v", weights), func() bool {
+		on := map[string]int{}
+		for host := range tally(t, 60, "canary.test/") {
+			on[versionOf(host)]++
+		}
+		if on[""] > 0 { // an error
+			return false
+		}
+		for i, name := range versionNames {
+			if weights[i] == 0 && on[name] > 0 || weights[i] >= 20 && on[name] == 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// checkShares wants 3,000 new sessions to be spread by the weights: chi-squared with two degrees of freedom is above 27.6 once in a million.
+func checkShares(t *testing.T, weights [3]int) {
+	t.Helper()
+	const sessions = 3000
+	on := map[string]int{}
+	for host, n := range tally(t, sessions, "canary.test/") {
+		on[versionOf(host)] += n
+	}
+	chi := 0.0
+	for i, name := range versionNames {
+		want := float64(sessions*weights[i]) / float64(weights[0]+weights[1]+weights[2])
+		chi += (float64(on[name]) - want) * (float64(on[name]) - want) / want
+	}
+	if chi > 27.6 || on[""] > 0 {
+		t.Errorf("%d new sessions by %v went to %v: chi-squared %.1f", sessions, weights, on, chi)
+	}
+}
+
+// TestCanaryWeights has sessions at each version through random weights, 0 and 100 among them. The weights change in the object that
+// limpet wrote, as a rollout controller changes them, without a compilation.
+func TestCanaryWeights(t *testing.T) {
+	input := func(w [3]int) string { return frame + versionBackends("", "") + canary(w, "") }
+	eachFilter(t, input([3]int{60, 30, 10}), func(t *testing.T, c *canaries) {
+		c.begin(t)
+		checkShares(t, [3]int{60, 30, 10})
+		written := c.manifest(t, input([3]int{60, 30, 10}))
+		random := rand.New(rand.NewPCG(36, 36))
+		for i := range 20 {
+			weights := [][3]int{{0, 100, 0}, {100, 0, 0}, {0, 0, 100}, {random.IntN(100), 20 + random.IntN(80), 0}}[i%4]
+			c.plane.apply(t, edited(t, written, "HTTPRoute", "canary", func(d object) {
+				for n, ref := range rulesOf(d)[0].(object)["backendRefs"].([]any) {
+					ref.(object)["weight"] = weights[n]
+				}
+			}))
+			c.checkKept(t, "while weights change", versionNames...)
+			if i < 4 {
+				settled(t, weights)
+				c.checkKept(t, fmt.Sprint("at ", weights), versionNames...)
+			}
+		}
+	})
+}
+
+// near prefers the zone of the proxy.
+const near = `apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: BackendTrafficPolicy
+metadata: {name: near, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: canary}]
+  loadBalancer: {type: LeastRequest, zoneAware: {preferLocal: {}}}
+---
+`
+
+// TestCanaryShapes has what makes Envoy Gateway give each backend of a split a cluster: a backend that is missing, one with a name
+// beside others with addresses, a preference for the nearest zone. Sessions keep their versions; those of a backend that is not there
+// get one error at the most, and then go by the weights.
+func TestCanaryShapes(t *testing.T) {
+	input := func(missing, named string, weights ...int) string {
+		return frame + versionBackends(missing, named) + canary([3]int(weights), "")
+	}
+	whole := input("", "", 45, 45, 10)
+	eachFilter(t, whole, func(t *testing.T, c *canaries) {
+		c.begin(t)
+		c.plane.apply(t, c.manifest(t, input("old", "", 45, 45, 10)))
+		eventually(t, "Envoy has no cluster for the missing backend", func() bool { return !strings.Contains(admin(t, "/clusters"), "127.0.3.1:8080") })
+		c.checkKept(t, "while a backend is missing", "v1", "v2")
+		c.plane.apply(t, c.manifest(t, input("old", "", 50, 50, 0)))
+		settled(t, [3]int{50, 50, 0})
+		c.checkOneError(t)
+		c.plane.apply(t, c.manifest(t, whole))
+		settled(t, [3]int{45, 45, 10})
+		c.checkKept(t, "when it is back", "v1", "v2")
+		c.plane.apply(t, c.manifest(t, input("", "old", 45, 45, 10)))
+		eventually(t, "Envoy has the name", func() bool { return strings.Contains(admin(t, "/config_dump"), unknownHost) })
+		c.checkKept(t, "with a name beside addresses", "v1", "v2")
+		c.plane.apply(t, c.manifest(t, whole+near))
+		eventually(t, "Envoy prefers its zone", func() bool { return strings.Contains(admin(t, "/config_dump"), "zone_aware_lb_config") })
+		c.begin(t)
+		c.checkKept(t, "with the nearest zone first", versionNames...)
+	})
+}
+
+// checkOneError wants a session of the missing backend to go on in another after one error.
+func (c *canaries) checkOneError(t *testing.T) {
+	t.Helper()
+	cookie, wrong := c.cookies["old"], 0
+	for range 20 {
+		a := get(t, "canary.test/", "Cookie", cookie)
+		if a.status != http.StatusOK {
+			wrong++
+		}
+		if a.header.Get("Set-Cookie") != "" {
+			cookie = a.cookie() // without a value where the session is over
+		}
+	}
+	on := tally(t, 10, "canary.test/", "Cookie", cookie)
+	if wrong > 1 || len(on) != 1 {
+		t.Errorf("%d of 20 requests had errors, and then the session went to %v", wrong, on)
+	}
+}
+
+// denied lets nobody to the rule with the split.
+const denied = `apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {name: nobody, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: canary, sectionName: split}]
+  authorization: {defaultAction: Deny}
+---
+`
+
+// TestCanaryIsClosed has clients name a backend of weight 0 in the header that leads sessions: with the filter there and away no request
+// gets there; and a SecurityPolicy for the rule holds for its sessions.
+func TestCanaryIsClosed(t *testing.T) {
+	input := frame + versionBackends("", "") + canary([3]int{50, 50, 0}, "")
+	eachFilter(t, input, func(t *testing.T, c *canaries) {
+		manifest := c.manifest(t, input)
+		value := leadOf(t, manifest, "old")
+		cookie := sessionOn(t, "canary.test/", "127.0.1.1")
+		checkNotLed := func(when string) {
+			t.Helper()
+			if on := tally(t, manyTries, "canary.test/", leadHeader, value); on["127.0.3.1"] > 0 {
+				t.Errorf("%s a client chose its backend: %v", when, on)
+			}
+		}
+		checkNotLed("with the filter")
+		if on := tally(t, 20, "canary.test/", leadHeader, value, "Cookie", cookie); on["127.0.1.1"] != 20 {
+			t.Errorf("with the header a session went to %v", on)
+		}
+		if seen := get(t, "canary.test/", "Cookie", cookie).echo.Header.Get(leadHeader); seen != "" {
+			t.Errorf("a backend sees the header: %s", seen)
+		}
+		c.plane.apply(t, manifest+denied)
+		eventually(t, "the rule is denied", func() bool { return get(t, "canary.test/").status == http.StatusForbidden })
+		if on := tally(t, 40, "canary.test/", "Cookie", cookie); on["Forbidden"] != 40 {
+			t.Errorf("requests of a session that are denied went to %v", on)
+		}
+		_, away := parted(t, manifest, func(d object) bool { return d["kind"] == "EnvoyExtensionPolicy" })
+		c.plane.apply(t, away)
+		eventually(t, "the filter is away", func() bool {
+			a := get(t, "canary.test/")
+			return a.status == http.StatusOK && a.cookie() == ""
+		})
+		checkNotLed("without the filter")
+		_, open := parted(t, away, func(d object) bool { return d["kind"] == "ClientTrafficPolicy" })
+		c.plane.apply(t, open)
+		eventually(t, "without the fence the header leads", func() bool { return get(t, "canary.test/", leadHeader, value).host() == "127.0.3.1" })
+	})
+}
+
+// leadHeader is limpet's internal header that leads to a backend.
+const leadHeader = "X-Limpet-Pin-Backend"
+
+// leadOf is the value that leads to a version, as the copy for it has it.
+func leadOf(t *testing.T, manifest, version string) string {
+	t.Helper()
+	for _, d := range documents(t, manifest) {
+		if d["kind"] != "HTTPRoute" || nameOf(d) != "canary" {
+			continue
+		}
+		for _, rule := range rulesOf(d) {
+			refs := rule.(object)["backendRefs"].([]any)
+			matches, _ := rule.(object)["matches"].([]any)
+			if len(matches) == 0 || len(refs) != 1 || refs[0].(object)["name"] != version {
+				continue
+			}
+			if headers, _ := matches[0].(object)["headers"].([]any); len(headers) == 1 {
+				return headers[0].(object)["value"].(string)
+			}
+		}
+	}
+	t.Fatalf("no copy for %s in %s", version, manifest)
+	return ""
+}

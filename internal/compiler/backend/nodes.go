@@ -1,0 +1,55 @@
+package backend
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// Nodes are the machines of a cluster, with those of its API servers, where they are known. What listens there is none of a namespace's, but
+// for its own Pods on a machine's network. They do not change once they are made; nil is that nothing is known.
+type Nodes struct {
+	// Pods has the machines' addresses, each with the namespaces that have a Pod which says that it is at that address.
+	Pods map[netip.Addr][]string
+	// APIServers are where API servers listen: no endpoint is there, whoever has a Pod on that machine.
+	APIServers []netip.AddrPort
+}
+
+// isAPIServer tells whether an API server listens at an address.
+func (n *Nodes) isAPIServer(at netip.AddrPort) bool {
+	return n != nil && slices.Contains(n.APIServers, at)
+}
+
+// isOthers tells whether an address is a machine's on whose network a namespace has no Pod.
+func (n *Nodes) isOthers(namespace string, at netip.Addr) bool {
+	namespaces, is := n.podsAt(at)
+	return is && !slices.Contains(namespaces, namespace)
+}
+
+// ListMoved lists the addresses of which others say something else.
+func (n *Nodes) ListMoved(now *Nodes) map[netip.Addr]bool {
+	moved := map[netip.Addr]bool{}
+	for _, lists := range [][2]*Nodes{{n, now}, {now, n}} {
+		if n == now || lists[0] == nil {
+			continue
+		}
+		for _, at := range lists[0].APIServers {
+			if lists[1] == nil || !slices.Contains(lists[1].APIServers, at) {
+				moved[at.Addr()] = true
+			}
+		}
+		for at, namespaces := range lists[0].Pods {
+			if others, is := lists[1].podsAt(at); !is || !slices.Equal(namespaces, others) {
+				moved[at] = true
+			}
+		}
+	}
+	return moved
+}
+
+func (n *Nodes) podsAt(at netip.Addr) (namespaces []string, is bool) {
+	if n == nil {
+		return nil, false
+	}
+	namespaces, is = n.Pods[at]
+	return namespaces, is
+}

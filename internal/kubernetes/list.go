@@ -1,0 +1,177 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+// Listing is what there is of the objects of an API server that the compiler reads, for whoever asks.
+type Listing struct {
+	// Sources are the objects without their statuses, in the order of their names.
+	Sources []compiler.Source
+	// Denied are the kinds that the caller may not read, or not outside of a namespace, with the API server's words.
+	Denied map[string]string
+}
+
+// listPage is how many objects are asked for at a time.
+const listPage = 500
+
+// lister lists with the rights that somebody has.
+type lister struct {
+	client    dynamic.Interface
+	namespace string
+	objects   map[string]*object
+	denied    map[string]string
+}
+
+// List reads the objects once, until ctx ends. Where the caller may not list a kind in all namespaces it lists it in one. Secrets and
+// ConfigMaps are read one by one, those that other objects name; of Secrets those with certificates alone, so that no key ring is.
+func List(ctx context.Context, config *rest.Config, namespace string) (*Listing, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	served, err := listServed(asked)
+	if err != nil {
+		return nil, err
+	}
+	l := &lister{client: client, namespace: namespace, objects: map[string]*object{}, denied: map[string]string{}}
+	for _, kind := range resource.ListKinds() {
+		if _, data := dataKinds[kind.GroupKind]; data {
+			continue
+		}
+		for _, version := range kind.Versions {
+			if of, is := served[kind.WithVersion(version)]; is {
+				if err := l.list(ctx, kind.Kind, of); err != nil {
+					return nil, err
+				}
+				break
+			}
+		}
+	}
+	if err := l.readReferred(ctx); err != nil {
+		return nil, err
+	}
+	listing := &Listing{Denied: l.denied}
+	for _, name := range slices.Sorted(maps.Keys(l.objects)) {
+		listing.Sources = append(listing.Sources, compiler.Source{Name: name, Data: l.objects[name].text})
+	}
+	return listing, nil
+}
+
+// listServed gives the resources that an API server has, by their kinds. A group whose own server is away is none.
+func listServed(asked *discovery.DiscoveryClient) (map[schema.GroupVersionKind]servedKind, error) {
+	_, lists, err := asked.ServerGroupsAndResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return nil, err
+	}
+	served := map[schema.GroupVersionKind]servedKind{}
+	for _, list := range lists {
+		group, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue // none of ours
+		}
+		for _, r := range list.APIResources {
+			if !strings.Contains(r.Name, "/") { // or else a part of an object
+				served[group.WithKind(r.Kind)] = servedKind{group.WithResource(r.Name), r.Namespaced}
+			}
+		}
+	}
+	return served, nil
+}
+
+// servedKind is where an API server has the objects of a kind.
+type servedKind struct {
+	schema.GroupVersionResource
+	namespaced bool
+}
+
+// list lists a kind, in all namespaces or, where that is not allowed, in one.
+func (l *lister) list(ctx context.Context, kind string, of servedKind) error {
+	err := l.page(ctx, l.client.Resource(of.GroupVersionResource), metav1.ListOptions{})
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	l.denied[kind] = err.Error()
+	if !of.namespaced || l.namespace == "" {
+		return nil
+	}
+	err = l.page(ctx, l.client.Resource(of.GroupVersionResource).Namespace(l.namespace), metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+// page takes in what a list has, page by page.
+func (l *lister) page(ctx context.Context, from dynamic.ResourceInterface, o metav1.ListOptions) error {
+	for o.Limit = listPage; ; {
+		list, err := from.List(ctx, o)
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if err := l.add(&list.Items[i]); err != nil {
+				return err
+			}
+		}
+		if o.Continue = list.GetContinue(); o.Continue == "" {
+			return nil
+		}
+	}
+}
+
+func (l *lister) add(u *unstructured.Unstructured) error {
+	name := nameSource(u.GetKind(), u)
+	reduced, err := reduce(u)
+	if err != nil {
+		return err
+	}
+	l.objects[name] = reduced.(*object)
+	return nil
+}
+
+// readReferred reads the Secrets and ConfigMaps that the objects name.
+func (l *lister) readReferred(ctx context.Context) error {
+	named := map[string]bool{}
+	for _, o := range l.objects {
+		for _, name := range o.references {
+			named[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		parts := strings.Split(name, "/")
+		kind := schema.GroupKind{Kind: parts[0]}
+		selector := fields.OneTermEqualSelector("metadata.name", parts[2]).String()
+		if of := selectors[kind]; of != "" {
+			selector += "," + of
+		}
+		err := l.page(ctx, l.client.Resource(builtIn[kind]).Namespace(parts[1]),
+			metav1.ListOptions{FieldSelector: selector, LabelSelector: labelSelectors[kind]})
+		if apierrors.IsForbidden(err) {
+			l.denied[kind.Kind] = err.Error()
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}

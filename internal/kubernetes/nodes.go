@@ -1,0 +1,210 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net"
+	"net/netip"
+	"reflect"
+	"slices"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+// nodes are the machines of the cluster, and which Pods are on their network. It is the source's, whose lock it has.
+type nodes struct {
+	// server is where the client finds the API server.
+	server netip.AddrPort
+	// machines and guests are what is followed: nodes, and the Pods on their network.
+	machines, guests cache.SharedIndexInformer
+	// stale says that something has changed since now was made.
+	stale bool
+	now   *compiler.Nodes
+}
+
+// hostAddresses is what is kept of a Node, or of a Pod on its network.
+type hostAddresses struct {
+	metav1.ObjectMeta
+	at []netip.Addr
+}
+
+// The API server's own Service, and the slice that API servers keep of themselves.
+const (
+	apiServerService = "Service/default/kubernetes"
+	apiServerSlice   = "EndpointSlice/default/kubernetes"
+)
+
+// onHostNetwork selects Pods that run on their node's network.
+const onHostNetwork = "spec.hostNetwork=true,status.phase!=Succeeded,status.phase!=Failed"
+
+// note says that an object has changed.
+func (n *nodes) note(name string) {
+	n.stale = n.stale || name == apiServerService || name == apiServerSlice
+}
+
+// ServeAt says where the client finds the API server, before Start. A name of one is nothing that an endpoint could have.
+func (s *Source) ServeAt(host string) {
+	url, _, err := rest.DefaultServerUrlFor(&rest.Config{Host: host})
+	if err != nil {
+		return
+	}
+	port := cmp.Or(url.Port(), map[string]string{"http": "80", "https": "443"}[url.Scheme])
+	if at, err := netip.ParseAddrPort(net.JoinHostPort(url.Hostname(), port)); err == nil {
+		s.nodes.server = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+	}
+}
+
+// followNodes follows nodes and the Pods on their network. Whoever may not see them knows none.
+func (s *Source) followNodes(ctx context.Context) error {
+	var refused [2]atomic.Bool
+	resources := [2]schema.GroupVersionResource{{Version: "v1", Resource: "nodes"}, pods}
+	var informers [2]cache.SharedIndexInformer
+	for i, fields := range []string{"", onHostNetwork} {
+		informer := s.newInformer(resources[i], fields, "", func(err error) {
+			refused[i].Store(apierrors.IsForbidden(err) || apierrors.IsBadRequest(err))
+		})
+		_ = informer.SetTransform(reduceHost) // fails only once it runs
+		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { s.noteNodes() }, DeleteFunc: func(any) { s.noteNodes() },
+			UpdateFunc: func(before, now any) {
+				if !slices.Equal(before.(*hostAddresses).at, now.(*hostAddresses).at) {
+					s.noteNodes()
+				}
+			},
+		})
+		if err != nil {
+			return err
+		}
+		go informer.RunWithContext(ctx)
+		informers[i] = informer
+	}
+	s.lock.Lock()
+	s.nodes.machines, s.nodes.guests, s.nodes.stale = informers[0], informers[1], true
+	s.lock.Unlock()
+	isKnown := func(i int) cache.InformerSynced {
+		return func() bool { return informers[i].HasSynced() || refused[i].Load() }
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), isKnown(0), isKnown(1)) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (s *Source) noteNodes() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.nodes.stale = true
+	s.noteChange()
+}
+
+// reduceHost leaves the addresses of a Node or Pod.
+func reduceHost(sent any) (any, error) {
+	u, whole := sent.(*unstructured.Unstructured)
+	if !whole {
+		return sent, nil
+	}
+	o := &hostAddresses{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), ResourceVersion: u.GetResourceVersion()}}
+	for field, name := range map[string]string{"addresses": "address", "podIPs": "ip"} {
+		list, _, _ := unstructured.NestedSlice(u.Object, "status", field)
+		for _, one := range list {
+			fields, _ := one.(map[string]any)
+			text, _ := fields[name].(string)
+			o.add(text)
+		}
+	}
+	return o, nil
+}
+
+// add takes an address in. Those of the loopback are any machine's, and others' to judge.
+func (o *hostAddresses) add(text string) {
+	if at, err := netip.ParseAddr(text); err == nil && !at.IsLoopback() && !slices.Contains(o.at, at.Unmap()) {
+		o.at = append(o.at, at.Unmap())
+	}
+}
+
+// Nodes are the machines of the cluster, and who has Pods on their network. It is the same as long as nothing of that changes.
+func (s *Source) Nodes() *compiler.Nodes {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	n := &s.nodes
+	if !n.stale {
+		return n.now
+	}
+	now := &compiler.Nodes{APIServers: s.listAPIServers(), Pods: map[netip.Addr][]string{}}
+	for _, at := range now.APIServers {
+		if !at.Addr().IsLoopback() {
+			now.Pods[at.Addr()] = nil
+		}
+	}
+	if n.machines != nil && n.machines.HasSynced() && n.guests.HasSynced() {
+		n.stale = false
+		visitHosts(n.machines, func(_ string, at netip.Addr) { now.Pods[at] = nil })
+		visitHosts(n.guests, func(namespace string, at netip.Addr) {
+			if namespaces, is := now.Pods[at]; is {
+				now.Pods[at] = append(namespaces, namespace)
+			}
+		})
+	}
+	for at, namespaces := range now.Pods {
+		slices.Sort(namespaces)
+		now.Pods[at] = slices.Compact(namespaces)
+	}
+	if n.now == nil || !reflect.DeepEqual(n.now, now) {
+		n.now = now
+	}
+	return n.now
+}
+
+func visitHosts(in cache.SharedIndexInformer, visit func(namespace string, at netip.Addr)) {
+	for _, one := range in.GetStore().List() {
+		if o, is := one.(*hostAddresses); is {
+			for _, at := range o.at {
+				visit(o.Namespace, at)
+			}
+		}
+	}
+}
+
+// listAPIServers lists where API servers listen: where the client finds one, at their Service, and where they say themselves.
+func (s *Source) listAPIServers() (all []netip.AddrPort) {
+	if s.nodes.server.IsValid() {
+		all = append(all, s.nodes.server)
+	}
+	add := func(text string, port int32) {
+		if at, err := netip.ParseAddr(text); err == nil {
+			all = append(all, netip.AddrPortFrom(at.Unmap(), uint16(port))) //nolint:gosec // the API takes no other
+		}
+	}
+	service, slice := &corev1.Service{}, &discoveryv1.EndpointSlice{}
+	if o := s.objects[apiServerService]; o != nil && json.Unmarshal(o.text, service) == nil {
+		for _, p := range service.Spec.Ports {
+			for _, at := range service.Spec.ClusterIPs {
+				add(at, p.Port)
+			}
+		}
+	}
+	if o := s.objects[apiServerSlice]; o != nil && json.Unmarshal(o.text, slice) == nil {
+		for _, p := range slice.Ports {
+			for _, e := range slice.Endpoints {
+				for _, at := range e.Addresses {
+					if p.Port != nil {
+						add(at, *p.Port)
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, netip.AddrPort.Compare)
+	return slices.Compact(all)
+}
