@@ -62,7 +62,7 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	var problems Errors
 	switch {
 	case errors.As(err, &problems):
-		return &CheckResult{Rows: status.RefusalRows(problems), Errors: problems}, nil
+		return &CheckResult{Rows: status.ProblemRows(problems), Errors: problems}, nil
 	case err != nil:
 		return nil, err
 	}
@@ -128,10 +128,10 @@ func (j *analysis) reportDifferences(o *Options) error {
 		return fmt.Errorf("the earlier input: %w", err)
 	}
 	for _, e := range policy.FindEndedSessions([]*policy.Sessions{before.Decisions.Sessions()}, []*policy.Sessions{j.Decisions.Sessions()}) {
-		j.rep.WarnAt(e.Route, e.Path(), "the sessions of a rule end: "+e.Why)
+		j.rep.WarnAt(report.SessionsEnd, e.Route, e.Path(), "the sessions of a rule end: "+e.Why)
 	}
 	for _, c := range policy.FindChangedValues(before.Decisions, j.Decisions) {
-		j.rep.AdviseAt(c.Route, fmt.Sprintf("spec.rules[%d]", c.Rule), c.Message)
+		j.rep.AdviseAt(report.ValueChanges, c.Route, fmt.Sprintf("spec.rules[%d]", c.Rule), c.Message)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (j *analysis) reportDifferences(o *Options) error {
 func reportRejected(in *status.Input, served *Served, rep *report.Report) {
 	for _, g := range in.Attachments.Gateways {
 		if words := served.Rejected[g.Gateway.Key()]; words != "" {
-			rep.WarnForAt(g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
+			rep.WarnForAt(report.EnvoyRejects, g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func reportRejected(in *status.Input, served *Served, rep *report.Report) {
 func reportParameters(in *status.Input, served *Served, rep *report.Report) {
 	for _, g := range in.Attachments.Gateways {
 		if words := served.Proxies[g.Gateway.Key()].Invalid; words != "" {
-			rep.WarnForAt(g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
+			rep.WarnForAt(report.InvalidParameters, g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
 		}
 	}
 	for _, c := range in.Objects.Classes {
@@ -157,7 +157,7 @@ func reportParameters(in *status.Input, served *Served, rep *report.Report) {
 			continue
 		}
 		if words := served.ClassParameters[c.Name]; words != "" {
-			rep.WarnForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
+			rep.WarnForAt(report.InvalidParameters, c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
 		}
 	}
 }

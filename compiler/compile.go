@@ -130,8 +130,9 @@ func (o *Options) refusesUnreadable(rep *report.Report) bool {
 }
 
 // emptyProblem is that of an input of which nothing is served.
-var emptyProblem = Problem{LeftOut: true, Message: "no listener is left: nothing would be served; " +
-	"a Gateway counts when its GatewayClass is in the input and has limpet's controllerName"}
+var emptyProblem = Problem{Code: report.NothingServed, LeftOut: true, Message: "no listener is left, so nothing would be served: " +
+	"a Gateway counts when its GatewayClass is in the input and has limpet's controllerName; --assume-class takes a class that is not " +
+	"in the input for limpet's, and --controller-name says what its controllerName is"}
 
 // servesNothing reports whether a proxy would listen nowhere. What a control plane serves besides is not known.
 func (j *analysis) servesNothing() bool {

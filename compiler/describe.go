@@ -3,6 +3,7 @@ package compiler
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/describe"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
@@ -44,7 +45,15 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 	if j.Shared.LoadBalancing != nil {
 		in.LoadBalancing = j.Shared.LoadBalancing.Attachments
 	}
-	return describe.Describe(ref, section, in), nil
+	d := describe.Describe(ref, section, in)
+	if d.IsIdle() {
+		for _, p := range j.rep.Problems() {
+			if p.Ref == ref && !p.Advice {
+				d.Findings = append(d.Findings, strings.TrimPrefix(p.Path+": "+p.Message, ": "))
+			}
+		}
+	}
+	return d, nil
 }
 
 // listBudgets lists the budgets of a Gateway, or those that a route takes from.

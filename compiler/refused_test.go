@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
@@ -63,7 +63,7 @@ func parseObjects(text string) (all []map[string]any) {
 	for _, document := range strings.Split(text, "\n---\n") {
 		data, err := yaml.YAMLToJSONStrict([]byte(document))
 		var o map[string]any
-		if err == nil && json.Unmarshal(data, &o) == nil && o["kind"] != nil {
+		if err == nil && utiljson.Unmarshal(data, &o) == nil && o["kind"] != nil {
 			all = append(all, o)
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
-	"text/tabwriter"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,13 +17,15 @@ import (
 
 const checkHelp = `check says what becomes of each object, and writes nothing.
 
-It prints a table: the object, a verdict, the reason of the status condition
-that says so, where it is written, and what there is to say. The verdicts:
+It prints what there is to say, the worst first, and a line that counts the
+objects. Each finding begins with its severity:
 
-  Accepted   nothing to say
-  Advice     worth knowing; nothing is lost
-  Warning    accepted, but not honoured in full
-  Refused    not accepted, or a part of it is not
+  error     the object is not accepted, or a part of it is not
+  warning   accepted, but not honoured in full
+  advice    worth knowing; nothing is lost
+
+Behind it is its code, of which 'limpet explain CODE' says more. A finding of many
+objects is told once, with the first three; -v lists all, and accepted objects.
 
 Documents that no API server would admit are refused, and what limpet does not
 support: a rule, a listener or an object; so are files that can't be read. All else is served without them, as
@@ -39,8 +39,9 @@ default on a Gateway, or a policy that is gone.
 
 -o yaml and -o json print the objects' statuses instead, as a controller would
 write them: conditions, a Gateway's listeners, a route's parents, a policy's
-ancestors. What other controllers wrote into a status stays. Refusals and
-warnings go to standard error.
+ancestors. What other controllers wrote into a status stays. With yaml the findings
+go to standard error, with json they stand under "findings". -o github is for GitHub's
+workflows, which show each finding at its line.
 
 Exit codes, the same as those of compile: 0 everything is accepted, 3 something
 is refused, 1 with --strict something is refused or warned of, or no listener is
@@ -60,10 +61,10 @@ const checkExamples = `  limpet check -f gateways/ -f routes.yaml
 
 // The formats of -o.
 const (
-	formatTable = "table"
-	formatText  = "text"
-	formatYAML  = "yaml"
-	formatJSON  = "json"
+	formatText   = "text"
+	formatYAML   = "yaml"
+	formatJSON   = "json"
+	formatGitHub = "github"
 )
 
 // checkCommand is "limpet check".
@@ -73,12 +74,13 @@ type checkCommand struct {
 	target  string
 	since   []string
 	verdict verdictFlags
+	output  outputFlags
 }
 
 func newCheck() *cobra.Command {
 	var cc checkCommand
 	c := &cobra.Command{
-		Use:     "check -f PATH... [-o table|yaml|json] [--strict]",
+		Use:     "check PATH... [-o table|yaml|json] [--strict]",
 		Short:   "Say what becomes of each object",
 		Long:    checkHelp,
 		Example: checkExamples,
@@ -88,10 +90,11 @@ func newCheck() *cobra.Command {
 	cc.input.register(c)
 	cc.input.registerListing(c.Flags())
 	cc.verdict.register(c.Flags(), "exit 1 for warnings and for what is left out")
+	cc.output.register(c.Flags(), "list accepted objects too, and each object that has a finding")
 	registerTarget(c.Flags(), &cc.target, "check for")
 	c.Flags().StringArrayVar(&cc.since, "since", nil,
 		"warn of rules whose sessions end when the input takes the place of\nthat in `PATH`; may be repeated")
-	c.Flags().StringVarP(&cc.format, "output", "o", formatTable, "print `table|yaml|json`")
+	c.Flags().StringVarP(&cc.format, "output", "o", formatText, "print `text|yaml|json|github`: findings for people, or as\nworkflow commands of GitHub, or the statuses with all there is to say")
 	return c
 }
 
@@ -99,10 +102,10 @@ func (cc *checkCommand) check(c *cobra.Command, args []string) error {
 	if err := checkTarget(cc.target); err != nil {
 		return err
 	}
-	if err := checkChoice("output", cc.format, formatTable, formatYAML, formatJSON); err != nil {
+	if err := checkChoice("output", cc.format, formatText, formatYAML, formatJSON, formatGitHub); err != nil {
 		return err
 	}
-	if err := cc.verdict.check(); err != nil {
+	if err := errors.Join(cc.verdict.check(), cc.output.check()); err != nil {
 		return err
 	}
 	return cc.input.check(c, args)
@@ -137,66 +140,37 @@ func (cc *checkCommand) run(c *cobra.Command) error {
 }
 
 func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) error {
-	if cc.format == formatTable {
-		return printTable(c.OutOrStdout(), checked.Rows)
+	out := c.OutOrStdout()
+	switch cc.format {
+	case formatYAML:
+		message.PrintFindings(c.ErrOrStderr(), checked.Rows, cc.output.style(c.ErrOrStderr(), compiler.Advice, &cc.verdict))
+		text, err := status.YAML(checked.Objects)
+		return errors.Join(err, writeOutput(out, text))
+	case formatJSON:
+		isAccepted := func(r status.Row) bool { return r.Severity == "" }
+		text, err := status.JSON(checked.Objects, slices.DeleteFunc(slices.Clone(checked.Rows), isAccepted))
+		return errors.Join(err, writeOutput(out, text))
+	case formatGitHub:
+		message.PrintForGitHub(out, checked.Rows)
+		return nil
 	}
-	for _, r := range checked.Rows {
-		if r.Message != "" {
-			fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n",
-				formatSeverity(r.Verdict), joinParts(formatPlace(r), r.Object, r.Path, r.Message))
-		}
+	message.PrintFindings(out, checked.Rows, cc.output.style(out, compiler.Advice, &cc.verdict))
+	if cc.output.verbose {
+		printAccepted(out, checked.Rows)
 	}
-	write := status.YAML
-	if cc.format == formatJSON {
-		write = status.JSON
+	if !cc.output.quiet {
+		fmt.Fprintln(out, message.Summary(checked.Rows))
 	}
-	text, err := write(checked.Objects)
-	return errors.Join(err, writeOutput(c.OutOrStdout(), text))
+	return nil
 }
 
-func formatSeverity(v compiler.Verdict) string {
-	if v == compiler.Refused {
-		return "error"
-	}
-	return "warning"
-}
-
-// printTable prints the rows in columns.
-func printTable(out io.Writer, rows []status.Row) error {
-	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "OBJECT\tVERDICT\tREASON\tWHERE\tMESSAGE")
+// printAccepted prints a row for each object of which there is nothing to say.
+func printAccepted(out io.Writer, rows []status.Row) {
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n",
-			orDash(r.Object), r.Verdict, orDash(r.Reason), formatPlace(r), orDash(joinParts(r.Path, r.Message)))
-	}
-	return w.Flush()
-}
-
-// formatPlace gives FILE:LINE.
-func formatPlace(r status.Row) string {
-	if r.Line == 0 {
-		return r.File
-	}
-	return r.File + ":" + strconv.Itoa(r.Line)
-}
-
-// joinParts joins what is there of a message's parts.
-func joinParts(parts ...string) string {
-	var there []string
-	for _, p := range parts {
-		if p != "" {
-			there = append(there, p)
+		if r.Severity == "" {
+			fmt.Fprintf(out, "accepted: %s: %s\n", r.Place(), r.Object)
 		}
 	}
-	return strings.Join(there, ": ")
-}
-
-// orDash gives a dash for nothing, in a table.
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // writeOutput writes the product to standard output.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -96,7 +95,7 @@ type compileCommand struct {
 func newCompile() *cobra.Command {
 	var cc compileCommand
 	c := &cobra.Command{
-		Use:     "compile -f PATH... [-t envoy|envoy-gateway|istio|plugin] [-o DIR]",
+		Use:     "compile PATH... [-t envoy|envoy-gateway|istio|plugin] [-o DIR]",
 		Short:   "Compile Gateway API YAML for Envoy, Istio or Envoy Gateway",
 		Long:    compileHelp,
 		Example: compileExamples,
@@ -169,7 +168,7 @@ func (cc *compileCommand) compile(c *cobra.Command, modulePath string) (*compile
 	}
 	if result != nil {
 		err = errors.Join(err, cc.addAround(result))
-		message.PrintProblems(c.ErrOrStderr(), result.Warnings)
+		message.PrintProblems(c.ErrOrStderr(), result.Warnings, cc.config.style(c.ErrOrStderr()))
 		message.PrintPassedOver(c.ErrOrStderr(), result.PassedOver)
 	}
 	if failed := cc.writeReport(refused, result); failed != nil {
@@ -183,13 +182,17 @@ func (cc *compileCommand) compile(c *cobra.Command, modulePath string) (*compile
 
 // print writes the main document to standard output, for people and pipes.
 func (cc *compileCommand) print(c *cobra.Command) error {
-	modulePath, err := cc.printedPath(c)
+	modulePath, found, err := cc.printedPath()
 	if err != nil {
 		return err
 	}
 	result, err := cc.compile(c, modulePath)
 	if err != nil {
 		return err
+	}
+	if !found {
+		message.Printf(c.ErrOrStderr(), "this envoy.yaml loads %s from Envoy's working folder; "+
+			"--%s-path names another place, -o writes a copy", modulePath, cc.config.filter.build)
 	}
 	if err := writeOutput(c.OutOrStdout(), result.Main()); err != nil {
 		return err
@@ -198,40 +201,23 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 	return cc.judge(c, result)
 }
 
-// printedPath is where an Envoy that runs on what is printed finds the filter.
-func (cc *compileCommand) printedPath(c *cobra.Command) (string, error) {
+// printedPath is where an Envoy that runs on what is printed finds the filter; found says that it needs no copy in its working folder.
+func (cc *compileCommand) printedPath() (path string, found bool, err error) {
 	filter := &cc.config.filter
 	if compiler.Target(cc.target) != compiler.TargetEnvoy || filter.path() != "" {
-		return filter.path(), nil
+		return filter.path(), true, nil
 	}
-	name, err := filter.name()
-	if err == nil {
-		message.Printf(c.ErrOrStderr(), "this envoy.yaml loads %s from Envoy's working folder; "+
-			"--%s-path names another place, -o writes a copy", name, filter.build)
-	}
-	return name, err
+	path, err = filter.name()
+	return path, false, err
 }
 
 // judge ends a compilation whose output is written, with a line on what there is to say of it if that is no success.
 func (cc *compileCommand) judge(c *cobra.Command, result *compiler.Result) error {
 	err := cc.config.verdict.judge(compiler.Worst(result.Warnings))
 	if errors.Is(err, errLeftOut) {
-		message.Printf(c.ErrOrStderr(), "%s; the rest is written", countVerdicts(result.Warnings))
+		message.Printf(c.ErrOrStderr(), "%s; the rest is written", message.CountFindings(result.Warnings))
 	}
 	return err
-}
-
-// countVerdicts counts what is refused, and what else there is to say, such as "2 refused, 1 warning".
-func countVerdicts(problems []compiler.Problem) string {
-	counts := map[compiler.Verdict]int{}
-	for _, p := range problems {
-		counts[p.Verdict()]++
-	}
-	parts := []string{fmt.Sprintf("%d refused", counts[compiler.Refused])}
-	if n := counts[compiler.Warning]; n > 0 {
-		parts = append(parts, message.Plural(n, "warning"))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // outputFiles are the files of the target.

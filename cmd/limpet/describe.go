@@ -50,7 +50,7 @@ type describeCommand struct {
 func newDescribe() *cobra.Command {
 	var dc describeCommand
 	c := &cobra.Command{
-		Use:     "describe KIND[/NAMESPACE]/NAME -f PATH... [-o text|yaml|json]",
+		Use:     "describe KIND[/NAMESPACE]/NAME PATH... [-o text|yaml|json]",
 		Short:   "Show which settings are effective at an object, and why",
 		Long:    describeHelp,
 		Example: describeExamples,

@@ -22,6 +22,7 @@ func fakeEnvoy() {
 	mustWrite("envoy.txt", describeCall(os.Args[1:]))
 	mustWrite("envoy.pid", strconv.Itoa(os.Getpid()))
 	fmt.Println("Envoy's own output")
+	fmt.Fprintln(os.Stderr, "Envoy's own log")
 	if code, ok := strings.CutPrefix(os.Getenv("FAKE_ENVOY"), "exit "); ok {
 		n, err := strconv.Atoi(code)
 		if err != nil {

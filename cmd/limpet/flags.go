@@ -38,12 +38,10 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
+	f.registerSources(c)
+	f.kinds.register(c.Flags())
+	f.policies.register(c.Flags())
 	flags := c.Flags()
-	flags.SortFlags = false
-	flags.StringArrayVarP(&f.paths, "file", "f", nil,
-		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it),\na URL or - for standard input; may be repeated")
-	flags.StringArrayVarP(&f.kustomizations, "kustomize", "k", nil,
-		"build the kustomization in `DIR`, as kubectl does; may be repeated")
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
 	flags.BoolVar(&f.share, "share-addresses", false,
 		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
@@ -54,11 +52,23 @@ func (f *inputFlags) register(c *cobra.Command) {
 	flags.IntVar(&f.budget, "route-budget", 0,
 		"lay out `MIB` of routes at most, two fifths of it for each Gateway and each\n"+
 			"namespace of routes (default 40; limpet serve: 4 % of its memory)")
-	f.kinds.register(flags)
-	f.policies.register(flags)
 }
 
-// check is a cobra argument check: arguments are further paths, so that "-f *.yaml" does what it says.
+// registerSources registers what says where the objects are, and whose they are: all that commands need which look for sessions.
+func (f *inputFlags) registerSources(c *cobra.Command) {
+	f.bind, f.policies = compiler.DefaultBind, defaultPolicies
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVarP(&f.paths, "file", "f", nil,
+		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it),\n"+
+			"a pattern, several of these with commas between them, a URL or - for\nstandard input; may be repeated, and -f may be left out")
+	flags.StringArrayVarP(&f.kustomizations, "kustomize", "k", nil,
+		"build the kustomization in `DIR`, as kubectl does; may be repeated")
+	f.kinds.registerNames(flags)
+	f.policies.registerRelease(flags)
+}
+
+// check is a cobra argument check: arguments are paths too.
 func (f *inputFlags) check(c *cobra.Command, args []string) error {
 	if f.listing != nil && f.listing.isWanted(f.has()) {
 		if f.has() || len(args) > 0 {
@@ -66,10 +76,10 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 		}
 		f.elsewhere, f.listing.stderr = true, c.ErrOrStderr()
 	}
-	if len(f.paths)+len(f.kustomizations) == 0 && !f.elsewhere {
-		return usagef("-f PATH or -k DIR is required; see '%s --help'", c.CommandPath())
-	}
 	f.paths = append(f.paths, args...)
+	if len(f.paths)+len(f.kustomizations) == 0 && !f.elsewhere {
+		return usagef("name files or folders, such as '%s routes/'; see '%[1]s --help'", c.CommandPath())
+	}
 	if _, err := netip.ParseAddr(f.bind); err != nil {
 		return usagef("--bind %q: must be an IP address, such as 127.0.0.1", f.bind)
 	}
@@ -145,6 +155,7 @@ type configFlags struct {
 	adminAll bool
 	filter   filterFlags
 	verdict  verdictFlags
+	output   outputFlags
 	keys     keyFlags
 	story    storyFlags
 	module   moduleFlags
@@ -160,6 +171,7 @@ func (f *configFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.adminAll, "admin-all", false, adminAllUsage)
 	f.filter.register(flags, "default: that of the copy that limpet writes")
 	f.verdict.register(flags, "write nothing if anything is left out or not honoured")
+	f.output.register(flags, "tell of advice too, and of each object that has a finding")
 	f.keys.register(flags)
 	f.story.register(flags)
 }
@@ -181,7 +193,7 @@ func (f *configFlags) check(c *cobra.Command, args []string) error {
 	if err := f.verdict.check(); err != nil {
 		return err
 	}
-	if err := f.story.check(); err != nil {
+	if err := errors.Join(f.output.check(), f.story.check()); err != nil {
 		return err
 	}
 	return f.keys.check()

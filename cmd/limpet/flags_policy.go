@@ -14,10 +14,17 @@ type policyFlags struct {
 	assumeAdmitted bool
 }
 
-func (p *policyFlags) register(f *pflag.FlagSet) {
+// defaultPolicies are what holds without flags.
+var defaultPolicies = policyFlags{classNamespace: compiler.DefaultClassPolicyNamespace, partialSplit: compiler.PartialAll}
+
+// registerRelease registers what a document without marks of its release means.
+func (p *policyFlags) registerRelease(f *pflag.FlagSet) {
 	f.StringVar(&p.gatewayAPI, "gateway-api", "",
 		"release of Gateway API, `1.6|1.7`, where a document does not show\n"+
 			"its own; 1.6 also warns of what such a cluster would drop (default 1.6)")
+}
+
+func (p *policyFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&p.classNamespace, "class-policy-namespace", compiler.DefaultClassPolicyNamespace,
 		"the `NAMESPACE` whose policies for GatewayClasses count")
 	f.StringVar(&p.partialSplit, "partial-split", compiler.PartialAll,

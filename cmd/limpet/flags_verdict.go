@@ -77,11 +77,16 @@ type kindFlags struct {
 	allowEmpty  bool
 }
 
-func (k *kindFlags) register(f *pflag.FlagSet) {
+// registerNames registers what says which objects are limpet's.
+func (k *kindFlags) registerNames(f *pflag.FlagSet) {
 	f.StringVarP(&k.namespace, "namespace", "n", "", "`NAMESPACE` of documents without one (default \"default\")")
 	f.StringVar(&k.controller, "controller-name", "",
 		"the controllerName (`NAME`) of limpet's GatewayClasses\n(default \"limpet.dev/gateway-controller\")")
 	f.BoolVar(&k.assumeClass, "assume-class", false, "take a GatewayClass that is not in the input for limpet's")
+}
+
+// register registers what says which inputs are refused.
+func (k *kindFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&k.strictKinds, "strict-kinds", false, "refuse documents of kinds that limpet does not read")
 	f.BoolVar(&k.allowEmpty, "allow-empty", false, "let an input pass of which nothing is served")
 }

@@ -20,6 +20,7 @@ func (f *configFlags) followFiles(c *controller.Controller, stderr io.Writer) {
 		}
 	}
 	c.Changes, c.Stderr, c.Strict = inputfiles.NewWatcher(paths...), stderr, f.verdict.strict
+	c.Style = f.style(stderr)
 	c.Read = func(stderr io.Writer) (controller.Input, error) { return f.read(nil, stderr) }
 }
 

@@ -64,7 +64,7 @@ func newInspect() *cobra.Command {
 		Args:    ic.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return ic.run(c, time.Now()) },
 	}
-	ic.input.register(c)
+	ic.input.registerSources(c)
 	ic.input.registerListing(c.Flags())
 	registerTarget(c.Flags(), &ic.target, "what the input is compiled for,")
 	registerRing(c.Flags(), &ic.keysFile)

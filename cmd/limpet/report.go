@@ -11,7 +11,7 @@ import (
 
 // problemReport is the file of --report: what was refused, and what can't be honoured.
 type problemReport struct {
-	Problems []status.Row `json:"problems"`
+	Findings []status.Row `json:"findings"`
 }
 
 // writeReport writes the file of --report, if there is one to write: whole or not at all.
@@ -19,7 +19,7 @@ func (cc *compileCommand) writeReport(refused compiler.Errors, result *compiler.
 	if cc.report == "" {
 		return nil
 	}
-	rows := status.RefusalRows(refused)
+	rows := status.ProblemRows(refused)
 	if result != nil {
 		rows = append(rows, status.ProblemRows(result.Warnings)...)
 	}

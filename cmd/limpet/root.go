@@ -37,8 +37,8 @@ func newRoot() *cobra.Command {
 			if showVersion {
 				return printVersion(c.OutOrStdout())
 			}
-			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, image, inspect, keygen, plugin, revoke, " +
-				"ticket or version; 'limpet --help' explains them")
+			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, explain, image, inspect, keygen, plugin, " +
+				"revoke, ticket or version; 'limpet --help' explains them")
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print what 'limpet version' prints")
@@ -51,7 +51,7 @@ func newRoot() *cobra.Command {
 		}
 		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
 	})
-	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newServe(), newBootstrap(), newStatus(), newImage(),
+	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newExplain(), newServe(), newBootstrap(), newStatus(), newImage(),
 		newKeygen(), newPlugin(), newRevoke(), newInspect(), newTicket(), newDrain(), newReleaseClasses(), newVersion(), newMan())
 	return root
 }

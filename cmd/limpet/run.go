@@ -43,6 +43,11 @@ URLs and kustomizations are read once.
 
 A listener whose address is not free is left out, and comes once it is.
 
+When Envoy serves, run says at which addresses, and how to try a session there.
+Access logs are on standard output. Where standard error is a terminal, Envoy's own
+log goes to a file instead, whose name run says and which stays when the run ends; of
+a long one the last megabytes are kept.
+
 Without --keys and without LIMPET_KEYS in the environment, run makes a key ring
 for this run alone. LIMPET_KEYS is read once, when Envoy starts. The ring of --keys
 is sealed under the root secret of --root or LIMPET_ROOT, or under one that run
@@ -67,7 +72,7 @@ type runCommand struct {
 func newRun() *cobra.Command {
 	var rc runCommand
 	c := &cobra.Command{
-		Use:     "run -f PATH... [-- ENVOY-FLAG...]",
+		Use:     "run PATH... [-- ENVOY-FLAG...]",
 		Short:   "Compile, and run an Envoy that follows the input",
 		Long:    runHelp,
 		Example: runExamples,
@@ -126,12 +131,24 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	cmd := exec.Command(program, listArgs(dir, envoyFlags)...)
 	cmd.Env = environment
 	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()
+	var log *envoyproc.Log
+	if message.IsTerminal(c.ErrOrStderr()) {
+		if log, err = envoyproc.NewLog(dir + ".log"); err != nil {
+			return err
+		}
+		defer log.Close()
+		cmd.Stderr, cmd.WaitDelay = log, envoyproc.Grace
+		message.Printf(c.ErrOrStderr(), "Envoy's log goes to %s", log.Name())
+	}
 	end, err := d.serve(socketIn(dir), signals)
 	if err != nil {
 		return err
 	}
 	err = envoyproc.Supervise(cmd, signals, envoyproc.Grace)
 	end()
+	if !d.own.hasServed() {
+		err = log.Explain(err, program)
+	}
 	return cmp.Or(d.failed, err)
 }
 

@@ -24,6 +24,8 @@ type deployment struct {
 	own        *ownEnvoy
 	server     *xds.Server
 	controller *controller.Controller
+	// entrances are where clients get in.
+	entrances []envoy.Entrance
 	// failed is why Envoy was ended that had started.
 	failed error
 }
@@ -60,8 +62,15 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	if err != nil {
 		return nil, err
 	}
-	message.PrintProblems(c.ErrOrStderr(), result.Warnings)
+	message.PrintProblems(c.ErrOrStderr(), result.Warnings, d.controller.Style)
 	message.PrintPassedOver(c.ErrOrStderr(), result.PassedOver)
+	for _, served := range result.Served {
+		more, err := served.Entrances()
+		if err != nil {
+			return nil, err
+		}
+		d.entrances = append(d.entrances, more...)
+	}
 	return d, nil
 }
 
@@ -87,7 +96,8 @@ func (d *deployment) serve(socket string, signals chan<- os.Signal) (end func(),
 		defer close(done)
 		select {
 		case <-served:
-			message.Print(d.controller.Stderr, "serving; changes of the input reach Envoy as they come")
+			printEntrances(d.controller.Stderr, d.entrances)
+			message.Print(d.controller.Stderr, "changes of the input reach Envoy as they come")
 			d.controller.Run(ctx)
 		case <-ctx.Done():
 		}

@@ -52,6 +52,13 @@ func (e *ownEnvoy) tell() {
 	}
 }
 
+// hasServed tells whether it has ever served.
+func (e *ownEnvoy) hasServed() bool {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	return e.done > 0
+}
+
 // Live is for what it has acknowledged, but for what it rejects.
 func (e *ownEnvoy) Live(c xds.ClientStatus, _ time.Duration) {
 	e.lock.Lock()

@@ -27,6 +27,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/gctune"
+	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
@@ -314,9 +315,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	if err != nil {
 		return err
 	}
-	for _, w := range result.Warnings {
-		log.Warn(w.String())
-	}
+	message.PrintProblems(followed.Stderr, result.Warnings, followed.Style)
 	defer func() {
 		stop()
 		sc.cluster.awaitEnd()
@@ -378,8 +377,9 @@ func (sc *serveCommand) serveUntil(
 	if err := sc.serveModules(ends); err != nil {
 		return err
 	}
+	input := serve.Input{Status: sc.inputStatus(by), Ended: endedStatus(by), Keys: by.Fingerprints}
 	for address, handler := range map[string]http.Handler{
-		sc.admin:  serve.Admin(server, serve.Input{Status: sc.inputStatus(by), Ended: endedStatus(by), Keys: by.Fingerprints}, serve.Probes(registry, ready.Load)),
+		sc.admin:  serve.Admin(server, input, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),
 	} {
 		if address == "" || address == compiler.NoAdmin {

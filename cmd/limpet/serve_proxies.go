@@ -37,7 +37,8 @@ func (f *proxyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.modules, "proxy-wasm-server", "", "`HOST:PORT` of --wasm-listen as those reach it")
 	flags.StringVar(&f.authority, "proxy-ca", "", "`FILE` with the authorities that sign the server's certificate, for those")
 	flags.StringSliceVar(&f.keys, "infrastructure-keys", nil,
-		"`KEY`s of labels and annotations of a Gateway's spec.infrastructure that those get,\nor PREFIX/* for all with a prefix, such as service.beta.kubernetes.io/*")
+		"`KEY`s of labels and annotations of a Gateway's spec.infrastructure that those get,\n"+
+			"or PREFIX/* for all with a prefix, such as service.beta.kubernetes.io/*")
 }
 
 // check refuses proxies that could not run.
@@ -45,7 +46,8 @@ func (f *proxyFlags) check(sc *serveCommand) error {
 	some := f.image+f.helper+f.server+f.modules+f.authority+strings.Join(f.keys, "") != ""
 	switch {
 	case !f.manage && some:
-		return usagef("--proxy-image, --helper-image, --proxy-server, --proxy-wasm-server, --proxy-ca and --infrastructure-keys need --manage-proxies")
+		return usagef("--proxy-image, --helper-image, --proxy-server, --proxy-wasm-server, --proxy-ca and --infrastructure-keys " +
+			"need --manage-proxies")
 	case !f.manage:
 		return nil
 	case !sc.config.input.elsewhere:

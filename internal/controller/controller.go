@@ -85,6 +85,8 @@ type Controller struct {
 	// Probe says that the Envoy runs here: a listener at an address that this machine has not, or not free, is left out, and the address
 	// is tried again.
 	Probe bool
+	// Style is how findings are told.
+	Style message.Style
 	// Stderr is for people, and Announce tells of a change that was published; nil prints it.
 	Stderr   io.Writer
 	Announce func(change int, since time.Time, what string)
@@ -209,7 +211,7 @@ func (c *Controller) pass(since time.Time) {
 	p, err := c.compileHeld()
 	what := ""
 	if err == nil {
-		message.PrintProblems(c.Stderr, p.warnings)
+		message.PrintProblems(c.Stderr, p.warnings, c.Style)
 		c.printEnded(p)
 		what, err = c.publish(since, p)
 	}
@@ -248,7 +250,7 @@ func (c *Controller) compileHeld() (*pass, error) {
 func (c *Controller) printFailure(err error) {
 	var refused compiler.Errors
 	if errors.As(err, &refused) {
-		message.PrintErrors(c.Stderr, refused)
+		message.PrintProblems(c.Stderr, refused, c.Style)
 		message.Printf(c.Stderr, "change %d refused: %s; %s", c.loop.changes, message.Plural(len(refused), "error"), lastGood)
 		return
 	}

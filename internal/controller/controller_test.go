@@ -65,10 +65,10 @@ func TestHeldFiles(t *testing.T) {
 func compileStrictly(in Input) (*pass, error) {
 	for _, s := range in.Sources {
 		if other, blames := strings.CutPrefix(string(s.Data), "blame-"); blames {
-			return nil, compiler.Errors{{File: other, Message: "is refused"}}
+			return nil, compiler.Errors{{File: other, Message: "is refused", LeftOut: true}}
 		}
 		if strings.HasPrefix(string(s.Data), "refuse") {
-			return nil, compiler.Errors{{File: s.Name, Message: "is refused"}}
+			return nil, compiler.Errors{{File: s.Name, Message: "is refused", LeftOut: true}}
 		}
 	}
 	if len(in.Sources) == 0 {

@@ -172,7 +172,7 @@ func (h *held) say(found compiler.Errors, stderr io.Writer) {
 	if len(found) == 0 {
 		return
 	}
-	message.PrintErrors(stderr, found)
+	message.PrintProblems(stderr, found, message.Style{})
 	said := map[string]bool{}
 	for _, p := range found {
 		what, others := p.File, "other files' changes go on"

@@ -25,18 +25,37 @@ const (
 )
 
 // Read reads the files that the user named: files, folders (every *.yaml, *.yml and *.json below them, in
-// alphabetical order), URLs, or "-" for the standard input. A file named twice is read once. Of each file no more is
+// alphabetical order), URLs, "-" for the standard input, patterns such as "routes/*.yaml", or several of these with commas between them. A file named twice is read once. Of each file no more is
 // read than compiler.Compile needs to refuse it as too large. A file of a folder that can't be read is a source with a problem;
 // what the user named must be there. All errors are joined.
 func Read(paths []string, stdin io.Reader) ([]compiler.Source, error) {
 	r := reader{stdin: stdin, seen: map[string]bool{}}
 	var errs []error
-	for _, p := range paths {
+	for _, p := range expand(paths) {
 		if err := r.addPath(p); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return r.sources, errors.Join(errs...)
+}
+
+// expand gives what patterns and lists stand for. What is there under the name as it is written is that, whatever its name has in it.
+func expand(paths []string) (all []string) {
+	for _, path := range paths {
+		_, err := os.Stat(path)
+		matches, noPattern := filepath.Glob(path)
+		switch {
+		case err == nil || path == Stdin || IsURL(path):
+			all = append(all, path)
+		case noPattern == nil && len(matches) > 0:
+			all = append(all, matches...)
+		case strings.Contains(path, ","):
+			all = append(all, expand(slices.DeleteFunc(strings.Split(path, ","), func(p string) bool { return p == "" }))...)
+		default:
+			all = append(all, path)
+		}
+	}
+	return all
 }
 
 // reader collects sources.
@@ -55,7 +74,12 @@ func (r *reader) addPath(path string) error {
 		return r.addURL(path)
 	}
 	info, err := os.Stat(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(path, "*?["):
+		return fmt.Errorf("%s: no file matches this pattern", path)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: there is no such file or folder", path)
+	case err != nil:
 		return err
 	}
 	if info.IsDir() {

@@ -38,6 +38,8 @@ func TestRead(t *testing.T) {
 		{[]string{"b"}, "b/a.yml b/c/d.json b/link.yaml b/z.yaml"},
 		{[]string{"single.txt", "a.yaml"}, "single.txt a.yaml"},
 		{[]string{"./a.yaml", "a.yaml", "b/../a.yaml"}, "./a.yaml"},
+		{[]string{"b/*.yaml", "b/c/d.json,single.txt,"}, "b/link.yaml b/z.yaml b/c/d.json single.txt"},
+		{[]string{"b/*.yaml,a.yaml"}, "b/link.yaml b/z.yaml a.yaml"},
 		{[]string{"b/z.yaml", "b", "-", "-"}, "b/z.yaml b/a.yml b/c/d.json b/link.yaml <stdin>"},
 	} {
 		sources, err := Read(c.paths, strings.NewReader("from stdin"))
@@ -65,8 +67,8 @@ func TestReadContent(t *testing.T) {
 // TestReadErrors wants every error at once.
 func TestReadErrors(t *testing.T) {
 	writeTree(t, "empty/notes.txt", "a.yaml")
-	_, err := Read([]string{"gone.yaml", "empty", "a.yaml"}, nil)
-	if err == nil || !strings.Contains(err.Error(), "gone.yaml") ||
+	_, err := Read([]string{"gone.yaml", "g/*.yaml", "empty", "a.yaml"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "gone.yaml: there is no such file or folder\ng/*.yaml: no file matches this pattern\n") ||
 		!strings.Contains(err.Error(), "empty: no *.yaml, *.yml or *.json file below this folder") {
 		t.Errorf("got %v", err)
 	}

@@ -108,7 +108,7 @@ func (s snapshot) equal(other snapshot) bool {
 
 func (w *Watcher) takeSnapshot() snapshot {
 	s := snapshot{files: map[string]fileStamp{}}
-	for _, path := range w.paths {
+	for _, path := range expand(w.paths) { // a pattern may match more than before
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:

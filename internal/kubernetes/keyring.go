@@ -137,7 +137,8 @@ func (k *Keyring) follow(ctx context.Context, client *typedcorev1.CoreV1Client) 
 		}
 		k.Changed()
 	}, func() {
-		k.tellFault("the key ring's Secret is gone; its ring stays until this process ends, and the next one makes another, with which all sessions end")
+		k.tellFault("the key ring's Secret is gone; its ring stays until this process ends, and the next one makes another, " +
+			"with which all sessions end")
 	})
 }
 

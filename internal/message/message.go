@@ -1,5 +1,5 @@
-// Package message prints what limpet has to say to people, in lines that begin with "limpet: ", "error: " or
-// "warning: ".
+// Package message prints what limpet has to say to people, in lines that begin with "limpet: ", "error: ",
+// "warning: " or "advice: "; what goes on from a line is indented.
 package message
 
 import (
@@ -9,14 +9,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// Print prints each line of a text with limpet's name in front; errors that were joined are one a line.
+// Print prints each line of a text with limpet's name in front; errors that were joined are one a line. A line that begins with two
+// spaces goes on from the one before, or is to be copied, and is printed as it is.
 func Print(to io.Writer, text string) {
 	for line := range strings.Lines(text) {
-		fmt.Fprintf(to, "limpet: %s\n", strings.TrimRight(line, "\n"))
+		name := "limpet: "
+		if strings.HasPrefix(line, "  ") {
+			name = ""
+		}
+		fmt.Fprintf(to, "%s%s\n", name, strings.TrimRight(line, "\n"))
 	}
 }
 
@@ -27,24 +30,6 @@ func Printf(to io.Writer, format string, args ...any) { Print(to, fmt.Sprintf(fo
 func PrintError(to io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(to, "error: %s\n", strings.TrimRight(line, "\n"))
-	}
-}
-
-// PrintErrors prints every refusal.
-func PrintErrors(to io.Writer, refused compiler.Errors) {
-	for _, p := range refused {
-		fmt.Fprintf(to, "error: %s\n", p)
-	}
-}
-
-// PrintProblems prints what the compiler has left out, as errors, and what it could not honour, as warnings.
-func PrintProblems(to io.Writer, problems []compiler.Problem) {
-	for _, p := range problems {
-		if p.Verdict() == compiler.Refused {
-			fmt.Fprintf(to, "error: %s\n", p)
-		} else {
-			PrintWarning(to, p.String())
-		}
 	}
 }
 

@@ -3,8 +3,6 @@ package message
 import (
 	"strings"
 	"testing"
-
-	"github.com/limpet-proxy/limpet/compiler"
 )
 
 func TestPrint(t *testing.T) {
@@ -20,16 +18,6 @@ func TestPrint(t *testing.T) {
 		if Print(&b, text); b.String() != want {
 			t.Errorf("%q: got %q, want %q", text, b.String(), want)
 		}
-	}
-}
-
-func TestPrintProblems(t *testing.T) {
-	problems := []compiler.Problem{{File: "a.yaml", Line: 3, Message: "first"}, {Message: "second"}}
-	var b strings.Builder
-	PrintErrors(&b, problems)
-	PrintProblems(&b, append(problems[:1:1], compiler.Problem{Message: "gone", LeftOut: true}))
-	if got, want := b.String(), "error: a.yaml:3: first\nerror: second\nwarning: a.yaml:3: first\nerror: gone\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -68,17 +68,19 @@ func (l Log) Live(c xds.ClientStatus, took time.Duration) {
 	l.answered(false)
 }
 
-// Lines writes lines of package message as records.
+// Lines writes lines of package message as records; what goes on from a line is part of its record.
 type Lines struct{ To *slog.Logger }
 
 // Write takes whole lines.
 func (w Lines) Write(text []byte) (int, error) {
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(strings.ReplaceAll(string(text), "\n  ", "; ")) {
 		line = strings.TrimSuffix(line, "\n")
 		if rest, found := strings.CutPrefix(line, "error: "); found {
 			w.To.Error(rest)
 		} else if rest, found := strings.CutPrefix(line, "warning: "); found {
 			w.To.Warn(rest)
+		} else if rest, found := strings.CutPrefix(line, "advice: "); found {
+			w.To.Info("advice: " + rest)
 		} else {
 			w.To.Info(strings.TrimPrefix(line, "limpet: "))
 		}

@@ -300,8 +300,8 @@ type Reply struct {
 
 // Response answers the request and returns what the client gets.
 func (s *Stream) Response(r Reply) ([][2]string, error) {
-	m := newMessage('r').number(s.id).text(r.Cluster).text(r.Details).text(r.Upstream).boolean(r.Upstream != "").text(r.Backend).boolean(r.HeadersOnly)
-	m = m.number(uint32(r.Attempts))
+	m := newMessage('r').number(s.id).text(r.Cluster).text(r.Details).text(r.Upstream).boolean(r.Upstream != "").text(r.Backend)
+	m = m.boolean(r.HeadersOnly).number(uint32(r.Attempts))
 	a, err := s.host.call(m.headers(r.Headers))
 	if err != nil {
 		return nil, err

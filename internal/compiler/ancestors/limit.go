@@ -80,7 +80,7 @@ func Tell(policy report.Subject, without []object.Ref, rep *report.Report) {
 		end = "; where its override would hold there, rules go without sessions"
 	}
 	for _, g := range without {
-		rep.WarnForAt(policy, report.ReasonPartiallyProgrammed, "spec.targetRefs",
+		rep.WarnForAt(report.TooManyAncestors, policy, report.ReasonPartiallyProgrammed, "spec.targetRefs",
 			fmt.Sprintf("its status has no room for another ancestor: the policy has no effect on %s%s", g, end))
 	}
 }

@@ -175,7 +175,7 @@ type refusedEndpoint struct {
 
 func (e refusedEndpoint) report(rep *report.Report) {
 	path := field.NewPath("endpoints").Index(e.index).Child("addresses").Index(0)
-	rep.Warn(e.slice, field.Forbidden(path, e.why+": the endpoint is left out"))
+	rep.Warn(report.EndpointForbidden, e.slice, field.Forbidden(path, e.why+": the endpoint is left out"))
 }
 
 // zone is the zone that Envoy runs in.

@@ -265,7 +265,7 @@ func ReportUnseenPods(objects *resource.Objects, rep *report.Report) {
 		return
 	}
 	for _, p := range listKeeping(objects) {
-		rep.WarnAt(p, keepPath(&p.Value.Spec), "not supported: there are no Pods in the input, or limpet may not list "+
+		rep.WarnAt(report.PodsUnseen, p, keepPath(&p.Value.Spec), "not supported: there are no Pods in the input, or limpet may not list "+
 			"and watch those of the cluster, so nothing tells a pod that its Service no longer selects from one that is gone: sessions leave both")
 	}
 }

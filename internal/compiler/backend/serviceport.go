@@ -208,23 +208,23 @@ func (p *ServicePort) unsupportedProtocol() string {
 func (p *ServicePort) report(rep *report.Report) {
 	for _, e := range p.crowded {
 		path := field.NewPath("endpoints").Index(e.index).Child("addresses").Index(1)
-		rep.WarnAt(e.slice, path.String(), "not used: an endpoint's further addresses have no meaning in Kubernetes")
+		rep.WarnAt(report.BackendInvalid, e.slice, path.String(), "not used: an endpoint's further addresses have no meaning in Kubernetes")
 	}
 	for _, e := range p.refused {
 		e.report(rep)
 	}
 	service, spec := p.inputs.service, field.NewPath("spec")
 	if p.advice != "" {
-		rep.Advise(service, spec, p.advice)
+		rep.Advise(report.EndpointHere, service, spec, p.advice)
 	}
 	path, port := spec.Child("ports").Index(p.inputs.index), service.Value.Spec.Ports[p.inputs.index]
 	p.reportDistribution(rep, spec.Child("trafficDistribution"))
 	if p.ClientIP {
-		rep.Advise(service, spec.Child("sessionAffinity"),
+		rep.Advise(report.ServiceAdvice, service, spec.Child("sessionAffinity"),
 			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself")
 	}
 	if !p.Ready() {
-		rep.Warn(service, field.Invalid(path, port.Port,
+		rep.Warn(report.BackendInvalid, service, field.Invalid(path, port.Port,
 			fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))
 	}
 }
@@ -290,8 +290,8 @@ func (p *ServicePort) reportDistribution(rep *report.Report, path *field.Path) {
 	switch {
 	case p.TrafficDistribution == "":
 	case p.inputs.places.zone() == "":
-		rep.Advise(p.inputs.service, path, "every endpoint is as good as any other, wherever it runs: --zone says in which zone Envoy is")
+		rep.Advise(report.ServiceAdvice, p.inputs.service, path, "every endpoint is as good as any other, wherever it runs: --zone says in which zone Envoy is")
 	case p.TrafficDistribution == corev1.ServiceTrafficDistributionPreferSameNode:
-		rep.Advise(p.inputs.service, path, "it is that of the zone, PreferSameZone: on which node Envoy runs is not known")
+		rep.Advise(report.ServiceAdvice, p.inputs.service, path, "it is that of the zone, PreferSameZone: on which node Envoy runs is not known")
 	}
 }

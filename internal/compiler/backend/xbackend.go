@@ -13,6 +13,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -111,7 +112,7 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 	}
 	x.resolved[name] = backend
 	if !backend.Ready() {
-		x.rep.Warn(b, field.Invalid(
+		x.rep.Warn(report.BackendInvalid, b, field.Invalid(
 			field.NewPath("spec", "endpointSelector", "matchLabels"),
 			b.Value.Spec.EndpointSelector.MatchLabels,
 			"no Service of the namespace with this very selector, and no EndpointSlice of its own with these labels, "+

@@ -71,11 +71,11 @@ func NewPart(objects *resource.Objects, services Services, rep *report.Report) *
 			target, path := TargetOf(p, ref), field.NewPath("spec", "targetRefs").Index(i)
 			if why, reason := r.refuseTarget(ref, target); why != nil {
 				why.Field = path.String()
-				rep.WarnFor(p, reason, why)
+				rep.WarnFor(report.BackendTLS, p, reason, why)
 				continue
 			}
 			if first := all.at[target]; first != nil {
-				rep.WarnForAt(p, report.ReasonConflicted, path.String(), first.Policy.String()+", which goes first, has this target")
+				rep.WarnForAt(report.PolicyConflict, p, report.ReasonConflicted, path.String(), first.Policy.String()+", which goes first, has this target")
 				continue
 			}
 			all.at[target] = &Effective{Policy: p.Ref(), TLS: tls}
@@ -139,7 +139,7 @@ func (r *reader) read(p *resource.BackendTLSPolicy) *ir.UpstreamTLS {
 	valid := true
 	for _, f := range p.Faults {
 		valid = false
-		r.rep.ErrorForAt(p, report.ReasonInvalid, f.Path, f.Message+": requests to its targets get 500")
+		r.rep.ErrorForAt(report.BackendTLS, p, report.ReasonInvalid, f.Path, f.Message+": requests to its targets get 500")
 	}
 	tls := r.readValidation(p, field.NewPath("spec", "validation"), &p.Value.Spec.Validation)
 	if !valid {
@@ -161,7 +161,7 @@ func (r *reader) readValidation(by asker, path *field.Path, v *gatewayv1.Backend
 		tls.Authorities += r.readAuthorities(by, refs.Index(i), ref)
 	}
 	if v.WellKnownCACertificates == nil && tls.Authorities == "" {
-		r.rep.WarnForAt(by, string(gatewayv1.BackendTLSPolicyReasonNoValidCACertificate), refs.String(),
+		r.rep.WarnForAt(report.BackendTLS, by, string(gatewayv1.BackendTLSPolicyReasonNoValidCACertificate), refs.String(),
 			"without a certificate of an authority nothing can be verified: requests to its targets get 500")
 		return nil
 	}
@@ -181,7 +181,7 @@ func (r *reader) readValidation(by asker, path *field.Path, v *gatewayv1.Backend
 // readAuthorities gives the certificates that a reference leads to; empty, with a report, if there are none.
 func (r *reader) readAuthorities(p asker, path *field.Path, ref gatewayv1.LocalObjectReference) string {
 	if ref.Group != "" || ref.Kind != object.KindConfigMap {
-		r.rep.WarnFor(p, string(gatewayv1.BackendTLSPolicyReasonInvalidKind),
+		r.rep.WarnFor(report.BackendTLS, p, string(gatewayv1.BackendTLSPolicyReasonInvalidKind),
 			field.NotSupported(path.Child("kind"), ref.Kind, []string{object.KindConfigMap}))
 		return ""
 	}
@@ -195,6 +195,6 @@ func (r *reader) readAuthorities(p asker, path *field.Path, ref gatewayv1.LocalO
 		why = "ConfigMap " + key + " has no certificates in PEM under the key ca.crt"
 	}
 	e := field.Invalid(path.Child("name"), ref.Name, why)
-	r.rep.WarnFor(p, string(gatewayv1.BackendTLSPolicyReasonInvalidCACertificateRef), e)
+	r.rep.WarnFor(report.BackendTLS, p, string(gatewayv1.BackendTLSPolicyReasonInvalidCACertificateRef), e)
 	return ""
 }

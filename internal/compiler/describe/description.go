@@ -19,6 +19,8 @@ type Description struct {
 	Section string `json:"sectionName,omitempty"`
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
+	// Findings are what is wrong with an object that no request comes through.
+	Findings []string `json:"findings,omitempty"`
 	// Sessions is what is effective on each path through the object.
 	Sessions []Session `json:"sessions,omitempty"`
 	// Requests is how requests that no session pins are spread over each backend's hosts, and the budget of retries.
@@ -30,6 +32,11 @@ type Description struct {
 	Effects []Effect `json:"effects,omitempty"`
 	// Budgets are those of which a Gateway's or a route's laying out takes.
 	Budgets []gateway.Taken `json:"budgets,omitempty"`
+}
+
+// IsIdle reports whether nothing comes through the object.
+func (d *Description) IsIdle() bool {
+	return len(d.Targets)+len(d.Effects)+len(d.Sessions)+len(d.Requests) == 0
 }
 
 // TrafficPath is a path that requests take. Listeners through which the same is effective are put together.

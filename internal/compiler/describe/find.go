@@ -2,10 +2,12 @@ package describe
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/suggest"
 )
 
 // Find gives the object that words such as httproute/shop/cart mean: a kind without regard to case, singular or
@@ -26,10 +28,19 @@ func Find(words string, known []object.Ref) (object.Ref, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return object.Ref{}, fmt.Errorf("%s: there is no such object in the input", words)
+		return object.Ref{}, fmt.Errorf("%s: %s", words, explainMissing(parts, known))
 	default:
 		return object.Ref{}, fmt.Errorf("%s: there are several: %s", words, joinNames(found))
 	}
+}
+
+// kinds are those that can be described, each with its short names: those of kubectl, and the ones that people try.
+var kinds = map[string][]string{
+	object.KindGateway: {"gtw", "gw"}, object.KindGatewayClass: {"gc"}, object.KindService: {"svc"}, object.KindHTTPRoute: {"hr"},
+	object.KindGRPCRoute: {"gr"}, object.KindTLSRoute: nil, object.KindTCPRoute: nil, object.KindUDPRoute: nil, "HTTPProxy": nil,
+	object.KindVirtualService: {"vs"},
+	object.KindXBackend:       nil, object.KindListenerSet: {"lset"}, object.KindSessionPolicy: {"spp"}, object.KindTrafficPolicy: nil,
+	object.KindLoadBalancer: {"lbp"},
 }
 
 // isKind reports whether a word means a kind.
@@ -41,7 +52,43 @@ func isKind(word, kind string) bool {
 	case strings.HasSuffix(kind, "s"):
 		plural = kind + "es"
 	}
-	return strings.EqualFold(word, kind) || strings.EqualFold(word, plural)
+	return strings.EqualFold(word, kind) || strings.EqualFold(word, plural) || slices.Contains(kinds[kind], strings.ToLower(word))
+}
+
+// maxNames is how many objects are named that there are instead.
+const maxNames = 5
+
+// explainMissing says what there is in place of an object that is not there.
+func explainMissing(parts []string, known []object.Ref) string {
+	all := slices.Sorted(maps.Keys(kinds))
+	at := slices.IndexFunc(all, func(kind string) bool { return isKind(parts[0], kind) })
+	if at < 0 {
+		near := suggest.DidYouMean(parts[0], all)
+		if near == "" {
+			near = "; there are " + strings.Join(all, ", ")
+		}
+		return fmt.Sprintf("there is no kind %s%s", parts[0], near)
+	}
+	kind, name := all[at], parts[len(parts)-1]
+	missing := fmt.Sprintf("there is no such %s in the input", kind)
+	var names []string
+	for _, o := range known {
+		if o.Kind != kind {
+			continue
+		}
+		full := strings.Join(slices.DeleteFunc([]string{o.Kind, o.Namespace, o.Name}, func(s string) bool { return s == "" }), "/")
+		if suggest.Nearest(name, []string{o.Name}) != "" {
+			return missing + "; did you mean " + full + "?"
+		}
+		names = append(names, full)
+	}
+	if more := len(names) - maxNames; more > 0 {
+		names = append(names[:maxNames], fmt.Sprintf("and %d more", more))
+	}
+	if len(names) == 0 {
+		return missing + ", and no other"
+	}
+	return missing + "; it has " + strings.Join(names, ", ")
 }
 
 func joinNames(objects []object.Ref) string {

@@ -17,8 +17,13 @@ func WriteText(out io.Writer, d *Description) error {
 	}
 	p.printLine("%s%s", title, formatPlace(d.File, d.Line))
 	switch {
-	case len(d.Targets)+len(d.Effects)+len(d.Sessions)+len(d.Requests) == 0:
-		p.printLine("\nNothing that is written reaches a request on its way through here.")
+	case d.IsIdle() && len(d.Findings) > 0:
+		p.printLine("\nNo request comes through here:")
+		for _, f := range d.Findings {
+			p.printLine("  %s", f)
+		}
+	case d.IsIdle():
+		p.printLine("\nNo request comes through here: no route that is attached to a Gateway leads here.")
 	case len(d.Targets)+len(d.Effects)+len(d.Sessions) == 0:
 		p.printLine("\nNo session persistence: nothing that is written reaches a request on its way through here.")
 	}

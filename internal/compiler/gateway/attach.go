@@ -10,6 +10,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -72,7 +73,7 @@ func (b *builder) tellShortage(route *Route) {
 			Type: field.ErrorTypeTooLong, Field: field.NewPath("spec", "parentRefs").Index(i).String(),
 			Detail: short.explain(p.Gateway.Key()) + ": the route does not attach",
 		}
-		b.rep.WarnFor(route, string(p.Reason), p.Refused)
+		b.rep.WarnFor(report.ParentRefused, route, string(p.Reason), p.Refused)
 	}
 }
 
@@ -80,7 +81,7 @@ func (b *builder) tellShortage(route *Route) {
 func (b *builder) tellHostShortage(route *Route) {
 	for _, key := range slices.Sorted(maps.Keys(b.listeners)) {
 		if short, is := b.layout.routes[routeAt{route.Ref(), key}]; is {
-			b.rep.WarnFor(route, string(ReasonOverBudget), &field.Error{
+			b.rep.WarnFor(report.OverBudget, route, string(ReasonOverBudget), &field.Error{
 				Type: field.ErrorTypeTooLong, Field: "spec", Detail: short.explain(key) + ": it serves nothing there",
 			})
 		}
@@ -95,10 +96,10 @@ func (b *builder) attachRoute(route *Route) {
 	path := field.NewPath("spec", "parentRefs")
 	fault := b.refuseRoute(route)
 	for _, f := range route.Unserved {
-		b.rep.WarnAt(route, f.Path, f.Message)
+		b.rep.WarnAt(report.RouteRefused, route, f.Path, f.Message)
 	}
 	if len(route.Value.Spec.ParentRefs)+len(route.Unserved) == 0 {
-		b.rep.Warn(route, field.Required(path, "without one the route attaches to nothing"))
+		b.rep.Warn(report.NoParent, route, field.Required(path, "without one the route attaches to nothing"))
 	}
 	for i, ref := range route.Value.Spec.ParentRefs {
 		if fault != nil {
@@ -109,7 +110,7 @@ func (b *builder) attachRoute(route *Route) {
 		b.recordParent(route, ref, refused)
 		if refused != nil {
 			refused.Detail += ": the route does not attach"
-			b.rep.WarnFor(route, string(attachReason(refused)), refused)
+			b.rep.WarnFor(report.ParentRefused, route, string(attachReason(refused)), refused)
 		}
 	}
 }
@@ -145,7 +146,7 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	all, known := b.listeners[key]
 	switch {
 	case !b.isParent(route, ref):
-		b.rep.Advise(route, path.Child("kind"), fmt.Sprintf(
+		b.rep.Advise(report.OtherParent, route, path.Child("kind"), fmt.Sprintf(
 			"limpet serves Gateways: what the route is to a %s is left to those who serve that", *ref.Kind))
 		return nil
 	case !known:
@@ -171,7 +172,7 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	matched, shut := joinAll(admitting, route, key)
 	if shut != nil && matched {
 		shut.Detail += ": the route does not attach to that listener"
-		b.rep.Warn(route, shut)
+		b.rep.Warn(report.ParentRefused, route, shut)
 	} else if shut != nil {
 		return shut
 	}
@@ -190,7 +191,7 @@ func (b *builder) refuseUnknown(route *Route, path *field.Path, ref gatewayv1.Pa
 		if ref.Namespace != nil {
 			name = key
 		}
-		b.rep.WarnAt(route, path.String(), fmt.Sprintf(
+		b.rep.WarnAt(report.ParentRefused, route, path.String(), fmt.Sprintf(
 			"Not found: %q: there is no Gateway %s of %s in the input: nothing is written for its proxies", name, key, group))
 		return nil
 	}

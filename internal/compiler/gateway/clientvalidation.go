@@ -63,7 +63,7 @@ func (b *builder) readClientValidations(g *resource.Object[gatewayv1.Gateway]) (
 		at := path.Child("perPort").Index(i)
 		v.perPort[p.Port] = b.readClientValidation(g, at.Child("tls", "validation"), p.TLS.Validation)
 		if !b.speaksHTTPS(g, p.Port) {
-			b.rep.Advise(g, at.Child("port"), fmt.Sprintf("no HTTPS listener of %s has port %d: nothing is verified there", g, p.Port))
+			b.rep.Advise(report.ClientValidationAdvice, g, at.Child("port"), fmt.Sprintf("no HTTPS listener of %s has port %d: nothing is verified there", g, p.Port))
 		}
 	}
 	return v
@@ -98,18 +98,18 @@ func (b *builder) readClientValidation(
 	for i, ref := range spec.CACertificateRefs {
 		text, reason, refused := b.resolveAuthorities(g.Ref(), refs.Index(i), ref)
 		if refused != nil {
-			b.rep.WarnFor(g, string(reason), refused)
+			b.rep.WarnFor(report.ClientValidation, g, string(reason), refused)
 		}
 		authorities.WriteString(text)
 	}
 	if authorities.Len() == 0 {
-		b.rep.WarnForAt(g, string(gatewayv1.ListenerReasonNoValidCACertificate), refs.String(),
+		b.rep.WarnForAt(report.ClientValidation, g, string(gatewayv1.ListenerReasonNoValidCACertificate), refs.String(),
 			"without a certificate of an authority no client can be verified: the HTTPS listeners that it is for are left out")
 		return v
 	}
 	v.by = &ir.ClientValidation{Authorities: authorities.String(), AllowInvalid: spec.Mode == gatewayv1.AllowInsecureFallback}
 	if v.by.AllowInvalid {
-		b.rep.Advise(g, path.Child("mode"), "clients get in without a certificate, and with one that no authority vouches for")
+		b.rep.Advise(report.ClientValidationAdvice, g, path.Child("mode"), "clients get in without a certificate, and with one that no authority vouches for")
 	}
 	return v
 }
@@ -171,7 +171,7 @@ func (b *builder) resolveClientCertificate(g *resource.Object[gatewayv1.Gateway]
 		reason = gatewayv1.GatewayReasonRefNotPermitted
 	}
 	refused.Detail += ": the Gateway shows backends no certificate"
-	b.rep.WarnFor(g, string(reason), refused)
+	b.rep.WarnFor(report.ClientValidation, g, string(reason), refused)
 	return nil
 }
 

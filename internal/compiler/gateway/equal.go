@@ -55,7 +55,7 @@ func (b *builder) tellEqualOf(domain string, ranked []rankedMatch) {
 		if before.Route == m.Route {
 			rival = fmt.Sprintf("rule %d of the route", before.Rule)
 		}
-		b.rep.AdviseFor(m.Route, report.ReasonEqualMatch, path.String(),
+		b.rep.AdviseFor(report.EqualMatch, m.Route, report.ReasonEqualMatch, path.String(),
 			fmt.Sprintf("%s, which goes first, has an equal match: requests for %s go there", rival, domain))
 	}
 }

@@ -143,21 +143,21 @@ func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map
 	case controller == b.controller && b.isTooNew(g):
 		e := field.Invalid(path, class, "its GatewayClass is being deleted, and serves those alone that were there before: "+
 			"the Gateway is left out")
-		b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
+		b.rep.WarnFor(report.NoClass, g, string(gatewayv1.GatewayReasonPending), e)
 		return false
 	case controller == b.controller:
 		return true
 	case controller == refusedClass:
 		e := field.Invalid(path, class, "its GatewayClass is not accepted: the Gateway is left out")
-		b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
+		b.rep.WarnFor(report.NoClass, g, string(gatewayv1.GatewayReasonPending), e)
 		return false
 	case controller == b.own && b.isolated:
 		e := field.Invalid(path, class, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out; "+
 			"compile it with -t envoy, or name a class of this control plane", controller, b.controller))
-		b.rep.Warn(g, e)
+		b.rep.Warn(report.UnservedClass, g, e)
 		return false
 	case controller != "":
-		b.rep.Advise(g, path, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller))
+		b.rep.Advise(report.OtherClass, g, path, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller))
 		return false
 	case b.isolated:
 		return true
@@ -166,11 +166,11 @@ func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map
 	e.Detail = b.objects.Absence(object.Ref{Kind: object.KindGatewayClass, Name: class})
 	if b.assumeClass {
 		e.Detail += fmt.Sprintf(": it is taken for one of %s", b.controller)
-		b.rep.Warn(g, e)
+		b.rep.Warn(report.AssumedClass, g, e)
 		return true
 	}
 	e.Detail += ": the Gateway is left out"
-	b.rep.WarnFor(g, string(gatewayv1.GatewayReasonPending), e)
+	b.rep.WarnFor(report.NoClass, g, string(gatewayv1.GatewayReasonPending), e)
 	return false
 }
 
@@ -196,7 +196,7 @@ func (b *builder) addIsolated(g *resource.Object[gatewayv1.Gateway], index int) 
 func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.Addr {
 	addresses, faults := listAddresses(g, b.bind)
 	for _, e := range faults {
-		b.rep.WarnFor(g, string(gatewayv1.GatewayReasonAddressNotUsable), e)
+		b.rep.WarnFor(report.AddressNotUsable, g, string(gatewayv1.GatewayReasonAddressNotUsable), e)
 	}
 	return addresses
 }
@@ -267,7 +267,7 @@ func newListener(g *resource.Object[gatewayv1.Gateway], spec *gatewayv1.Listener
 func (b *builder) listen(l *listener, at netip.AddrPort) {
 	claim := Claim{at, l.gateway.Ref()}
 	if why := b.refused[claim]; why != "" {
-		b.rep.WarnFor(l.Subject(), string(gatewayv1.ListenerReasonPortUnavailable), field.Invalid(l.path.Child("port"), l.spec.Port,
+		b.rep.WarnFor(report.PortUnavailable, l.Subject(), string(gatewayv1.ListenerReasonPortUnavailable), field.Invalid(l.path.Child("port"), l.spec.Port,
 			fmt.Sprintf("%s: %s does not listen on %s", why, l.Subject(), at)))
 		return
 	}
@@ -287,7 +287,7 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 		return
 	}
 	if other := b.ports[key][l.hostname]; other != nil {
-		b.rep.WarnFor(l.Subject(), string(gatewayv1.ListenerReasonHostnameConflict), field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
+		b.rep.WarnFor(report.ListenerConflict, l.Subject(), string(gatewayv1.ListenerReasonHostnameConflict), field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
 			"conflicts with listener %s of %s, which has the same port and hostname: the listener is left out on %s",
 			other.spec.Name, other.Subject(), at)))
 		return
@@ -312,13 +312,13 @@ func (b *builder) checkKinds(l *listener) {
 		switch {
 		case slices.ContainsFunc(kinds, isOfOne):
 		case slices.Contains(kinds, k.Kind):
-			b.rep.WarnFor(
+			b.rep.WarnFor(report.InvalidKinds,
 				l.Subject(),
 				invalidKinds,
 				field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}),
 			)
 		default:
-			b.rep.WarnFor(l.Subject(), invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, kinds))
+			b.rep.WarnFor(report.InvalidKinds, l.Subject(), invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, kinds))
 		}
 	}
 }

@@ -94,18 +94,18 @@ func (b *builder) refuseSet(of *Status, set *resource.ListenerSet) gatewayv1.Lis
 	why := gatewayv1.ListenerSetConditionReason("")
 	for _, f := range set.FaultsOutside(report.Listeners) {
 		why = gatewayv1.ListenerSetReasonInvalid
-		b.rep.ErrorForAt(set, string(why), f.Path, f.Message+": the ListenerSet is left out")
+		b.rep.ErrorForAt(report.ListenerSetRefused, set, string(why), f.Path, f.Message+": the ListenerSet is left out")
 	}
 	path := field.NewPath("spec", "parentRef")
 	switch {
 	case why != "":
 	case !b.objects.AllowsSet(of.Gateway, set):
 		why = gatewayv1.ListenerSetReasonNotAllowed
-		b.rep.WarnFor(set, string(why), field.Forbidden(path, fmt.Sprintf(
+		b.rep.WarnFor(report.ListenerSetRefused, set, string(why), field.Forbidden(path, fmt.Sprintf(
 			"%s allows no ListenerSets of namespace %s (its spec.allowedListeners): the ListenerSet is left out", of.Gateway, set.Namespace)))
 	case of.Refused != "":
 		why = gatewayv1.ListenerSetReasonParentNotAccepted
-		b.rep.WarnFor(set, string(why), field.Invalid(path, set.Value.Spec.ParentRef.Name,
+		b.rep.WarnFor(report.ListenerSetRefused, set, string(why), field.Invalid(path, set.Value.Spec.ParentRef.Name,
 			"its Gateway is not accepted: the ListenerSet is left out"))
 	}
 	return why
@@ -118,14 +118,14 @@ func (b *builder) checkStraySets() {
 		key := resource.GatewayOf(set)
 		switch _, known := b.listeners[key]; {
 		case key == "":
-			b.rep.Advise(set, path.Child("kind"), "limpet serves Gateways: a ListenerSet for another parent is left to those who serve that")
+			b.rep.Advise(report.OtherParent, set, path.Child("kind"), "limpet serves Gateways: a ListenerSet for another parent is left to those who serve that")
 		case !known:
 			namespace := set.Namespace
 			if ref.Namespace != nil {
 				namespace = string(*ref.Namespace)
 			}
 			gateway := object.Ref{Kind: object.KindGateway, Namespace: namespace, Name: string(ref.Name)}
-			b.rep.Warn(set, newNotFoundError(path.Child("name"), ref.Name, b.objects.Absence(gateway)+": the ListenerSet is left out"))
+			b.rep.Warn(report.ListenerSetRefused, set, newNotFoundError(path.Child("name"), ref.Name, b.objects.Absence(gateway)+": the ListenerSet is left out"))
 			b.listeners[setKey(set.Key())] = nil
 		}
 	}

@@ -19,7 +19,7 @@ const refusedClass gatewayv1.GatewayController = "refused"
 // refuseClass reports what of a GatewayClass is not supported, and whether there is anything.
 func (b *builder) refuseClass(c *resource.Object[gatewayv1.GatewayClass]) bool {
 	for _, f := range c.Faults {
-		b.rep.ErrorForAt(c, string(gatewayv1.GatewayClassReasonInvalidParameters), f.Path, f.Message+": the class is not accepted")
+		b.rep.ErrorForAt(report.GatewayRefused, c, string(gatewayv1.GatewayClassReasonInvalidParameters), f.Path, f.Message+": the class is not accepted")
 	}
 	return len(c.Faults) > 0
 }
@@ -36,7 +36,7 @@ func (b *builder) refuseGateway(g *resource.Object[gatewayv1.Gateway]) (why gate
 			reason = gatewayv1.GatewayReasonInvalidParameters
 		}
 		why = cmp.Or(why, reason)
-		b.rep.ErrorForAt(g, string(reason), f.Path, f.Message+": the Gateway is left out")
+		b.rep.ErrorForAt(report.GatewayRefused, g, string(reason), f.Path, f.Message+": the Gateway is left out")
 	}
 	return why
 }
@@ -54,7 +54,7 @@ func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionRe
 			reason = gatewayv1.ListenerReasonUnsupportedProtocol
 		}
 		why = cmp.Or(why, reason)
-		b.rep.ErrorForAt(l.Subject(), string(reason), f.Path, f.Message+": the listener is left out")
+		b.rep.ErrorForAt(report.GatewayRefused, l.Subject(), string(reason), f.Path, f.Message+": the listener is left out")
 	}
 	if v := l.validations.find(l); v != nil {
 		l.validatedBy, l.validation = v.place, v.by
@@ -74,12 +74,12 @@ func (b *builder) refuseRoute(route *Route) *resource.Fault {
 			outcome = fmt.Sprintf("what it is for gets %d", UnresolvedStatusCode(route))
 		}
 		if f.Place().IsInItem(report.Rules) && !strings.HasSuffix(f.Path, "].extensionRef") { // of which the filter's type is told
-			b.rep.ErrorForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": "+outcome)
+			b.rep.ErrorForAt(report.RouteRefused, route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": "+outcome)
 		}
 	}
 	rest := route.FaultsOutside(report.Rules, report.ParentRefs)
 	for _, f := range rest {
-		b.rep.ErrorForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": the route is left out")
+		b.rep.ErrorForAt(report.RouteRefused, route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": the route is left out")
 	}
 	if len(rest) == 0 {
 		return nil

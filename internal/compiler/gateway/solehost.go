@@ -104,18 +104,18 @@ func (b *builder) attachToHost(route *Route) {
 			refused := newHostTakenError(route, rival, key, l)
 			refused.BadValue = name
 			refused.Detail += ": it does not attach to that listener"
-			b.rep.Warn(route, refused)
+			b.rep.Warn(report.HostTaken, route, refused)
 		}
 	})
 	switch {
 	case owner != nil && matched:
-		b.rep.Warn(route, field.Invalid(path, name,
+		b.rep.Warn(report.HostTaken, route, field.Invalid(path, name,
 			fmt.Sprintf("%s, which goes first, has this host on %s: it does not attach to that listener", owner, elsewhere)))
 	case owner != nil:
-		b.rep.WarnFor(route, report.ReasonConflicted, field.Invalid(path, name,
+		b.rep.WarnFor(report.HostTaken, route, report.ReasonConflicted, field.Invalid(path, name,
 			fmt.Sprintf("%s, which goes first, has this host: this one serves nothing", owner)))
 	case !matched:
-		b.rep.WarnFor(route, string(gatewayv1.RouteReasonNoMatchingListenerHostname),
+		b.rep.WarnFor(report.HostTaken, route, string(gatewayv1.RouteReasonNoMatchingListenerHostname),
 			field.Invalid(path, name, "no listener of a Gateway in the input serves this host for its namespace"))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/pki"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // TLS reports whether the listener's clients speak TLS. It ends at the proxy, unless the listener passes it through.
@@ -93,7 +94,7 @@ func mixedPorts(listeners []gatewayv1.Listener) map[gatewayv1.PortNumber]bool {
 }
 
 func (b *builder) reportConflict(l *listener, why string) {
-	b.rep.WarnFor(
+	b.rep.WarnFor(report.CertificateNotUsable,
 		l.Subject(),
 		string(gatewayv1.ListenerReasonProtocolConflict),
 		field.Invalid(l.path.Child("protocol"), l.spec.Protocol, why),
@@ -154,7 +155,7 @@ func (b *builder) reportUnresolved(l *listener, e *field.Error) {
 	if e.Type == field.ErrorTypeForbidden {
 		reason = gatewayv1.ListenerReasonRefNotPermitted
 	}
-	b.rep.WarnFor(l.Subject(), string(reason), e)
+	b.rep.WarnFor(report.CertificateNotUsable, l.Subject(), string(reason), e)
 }
 
 // resolveCertificate follows an object's reference. Its errors never show what is in the Secret.

@@ -10,6 +10,7 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
@@ -42,13 +43,13 @@ func (b *builder) readProxies(g *resource.Object[gatewayv1.Gateway]) frontProxie
 		return p
 	}
 	if len(p.trusted) == 0 {
-		b.rep.WarnAt(g, path, "left out: whoever reaches the port could say what it likes; name the proxies in "+TrustedAnnotation)
+		b.rep.WarnAt(report.TrustedProxies, g, path, "left out: whoever reaches the port could say what it likes; name the proxies in "+TrustedAnnotation)
 		return p
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		number, err := strconv.ParseUint(strings.TrimSpace(part), 10, 16)
 		if err != nil || number == 0 {
-			b.rep.WarnAt(g, path, fmt.Sprintf("Invalid value: %q: must be the proxies' ports at which TLS ends, with commas between them, "+
+			b.rep.WarnAt(report.TrustedProxies, g, path, fmt.Sprintf("Invalid value: %q: must be the proxies' ports at which TLS ends, with commas between them, "+
 				"such as 443: this one is left out", strings.TrimSpace(part)))
 			continue
 		}
@@ -75,7 +76,7 @@ func (b *builder) reportIdleProxies(g *resource.Object[gatewayv1.Gateway]) {
 	}
 	for _, name := range []string{TrustedAnnotation, ProxyProtocolAnnotation} {
 		if _, is := g.Value.Annotations[name]; is {
-			b.rep.WarnAt(g, annotationPath(name), why)
+			b.rep.WarnAt(report.TrustedProxies, g, annotationPath(name), why)
 		}
 	}
 }
@@ -85,7 +86,7 @@ func (b *builder) reportIdleProxies(g *resource.Object[gatewayv1.Gateway]) {
 func (b *builder) adviseOwnPorts(g *resource.Object[gatewayv1.Gateway], ports []uint32) {
 	for _, l := range g.Value.Spec.Listeners {
 		if isPlainHTTP(l) && slices.Contains(ports, uint32(l.Port)) {
-			b.rep.AdviseAt(g, annotationPath(ProxyProtocolAnnotation), fmt.Sprintf(
+			b.rep.AdviseAt(report.TrustedProxies, g, annotationPath(ProxyProtocolAnnotation), fmt.Sprintf(
 				"%d is a port of the Gateway's own for plain HTTP, and those named here are the proxies', at which TLS ends: "+
 					"whoever connects to a proxy's port %[1]d counts as a client over HTTPS", l.Port))
 		}
@@ -104,10 +105,10 @@ func (b *builder) readTrusted(g *resource.Object[gatewayv1.Gateway]) []netip.Pre
 		prefix, err := netip.ParsePrefix(strings.TrimSpace(part))
 		switch {
 		case err != nil:
-			b.rep.WarnAt(g, path, fmt.Sprintf("Invalid value: %q: must be CIDRs with commas between them, such as 10.0.0.0/8, 10.1.2.3/32: "+
+			b.rep.WarnAt(report.TrustedProxies, g, path, fmt.Sprintf("Invalid value: %q: must be CIDRs with commas between them, such as 10.0.0.0/8, 10.1.2.3/32: "+
 				"this one is left out", strings.TrimSpace(part)))
 		case prefix.Bits() == 0:
-			b.rep.WarnAt(g, path, fmt.Sprintf("Invalid value: %q: would believe every client: this one is left out", prefix))
+			b.rep.WarnAt(report.TrustedProxies, g, path, fmt.Sprintf("Invalid value: %q: would believe every client: this one is left out", prefix))
 		default:
 			all = append(all, prefix.Masked())
 		}
@@ -166,7 +167,7 @@ func (b *builder) warnOfFront(key portKey, of *listener, gateways []*listener, c
 		if len(proxies) == 0 {
 			continue
 		}
-		b.rep.WarnAt(of.gateway, annotationPath(TrustedAnnotation), fmt.Sprintf(
+		b.rep.WarnAt(report.TrustedProxies, of.gateway, annotationPath(TrustedAnnotation), fmt.Sprintf(
 			"%s: left out on port %d: %s has the port too and does not say the same, and a connection is for both before it says for which",
 			strings.Join(proxies, ", "), key.at.Port(), other.gateway.Ref()))
 	}
@@ -179,7 +180,7 @@ func (b *builder) warnOfFront(key portKey, of *listener, gateways []*listener, c
 		why = fmt.Sprintf("%s has the port too and does not say the same, and a connection is for both before it says for which",
 			gateways[at].gateway.Ref())
 	}
-	b.rep.WarnAt(of.gateway, annotationPath(ProxyProtocolAnnotation), fmt.Sprintf(
+	b.rep.WarnAt(report.TrustedProxies, of.gateway, annotationPath(ProxyProtocolAnnotation), fmt.Sprintf(
 		"left out on port %d, where connections that begin with the PROXY protocol get 400: %s", key.at.Port(), why))
 }
 

@@ -61,7 +61,7 @@ func (p *Plan) Withhold(attached []*AttachedRule, rep *report.Report, target, pa
 			p.Withheld[a.place()] = message
 		}
 	}
-	rep.ErrorForAt(attached[0].Route.Subject, report.ReasonSessionWithheld, path, message)
+	rep.ErrorForAt(report.SessionWithheld, attached[0].Route.Subject, report.ReasonSessionWithheld, path, message)
 }
 
 // LeaveOut gives the plan without routes, whose rules go without sessions for a reason.
@@ -97,9 +97,9 @@ func (p *Plan) MayWrite(ref object.Ref, owner string, rep *report.Report) bool {
 	case was == nil, was.Ours && (was.Owner == "" || was.Owner == owner):
 		return true
 	case !was.Ours:
-		rep.ErrorAt(was.Subject, "metadata.labels", fmt.Sprintf("limpet would write %s, and this one is not limpet's: rename it", ref))
+		rep.ErrorAt(report.NotOwned, was.Subject, "metadata.labels", fmt.Sprintf("limpet would write %s, and this one is not limpet's: rename it", ref))
 	default:
-		rep.ErrorAt(was.Subject, "metadata.labels", fmt.Sprintf(
+		rep.ErrorAt(report.NotOwned, was.Subject, "metadata.labels", fmt.Sprintf(
 			"limpet would write %s for the owner %q, and it is %q's: %s", ref, owner, was.Owner, cure))
 	}
 	return false
@@ -127,7 +127,7 @@ func (p *Plan) ReportOwner(owner string, rep *report.Report) {
 	if owner != "" {
 		compiled = "with --owner " + owner
 	}
-	rep.ErrorAt(whole{}, "", fmt.Sprintf("no rule has sessions: limpet's objects in the input are %s's, and this is compiled %s",
+	rep.ErrorAt(report.NotOwned, whole{}, "", fmt.Sprintf("no rule has sessions: limpet's objects in the input are %s's, and this is compiled %s",
 		strings.Join(slices.Compact(others), "'s and "), compiled))
 }
 

@@ -51,7 +51,7 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		p.strategyName = v1alpha1.RoundRobin
 		e := field.NotSupported(at.Child("strategy"), strategy, strategyNames)
 		e.Detail += ": RoundRobin is used instead"
-		rep.WarnFor(about, report.ReasonPartiallyProgrammed, e)
+		rep.WarnFor(report.BalancingNotHonoured, about, report.ReasonPartiallyProgrammed, e)
 	}
 	entries := at.Child("requestHashPolicies")
 	switch strategy {
@@ -59,7 +59,7 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		p.hashes = readHashes(about, entries, spec.RequestHashPolicies, rep)
 		if len(p.hashes) == 0 {
 			p.strategy, p.strategyName = ir.RoundRobin, v1alpha1.RoundRobin
-			rep.WarnForAt(
+			rep.WarnForAt(report.BalancingNotHonoured,
 				about,
 				report.ReasonPartiallyProgrammed,
 				entries.String(),
@@ -68,13 +68,13 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		}
 		return p
 	case v1alpha1.CookieStrategy:
-		rep.Advise(about, at.Child("strategy"), "requests are spread by Contour's own cookie, "+contourCookie+", which anyone can make and "+
+		rep.Advise(report.ForeignCookie, about, at.Child("strategy"), "requests are spread by Contour's own cookie, "+contourCookie+", which anyone can make and "+
 			"no host is bound to: attach a SessionPersistencePolicy for a session in a signed token")
 		session := time.Duration(0)
 		p.hashes = []hashEntry{{ir.Hash{Cookie: contourCookie, TTL: &session, Path: "/"}, at.Child("strategy")}}
 	}
 	if len(spec.RequestHashPolicies) > 0 {
-		rep.WarnForAt(about, report.ReasonPartiallyProgrammed, entries.String(), "ignored: the strategy is not RequestHash")
+		rep.WarnForAt(report.BalancingNotHonoured, about, report.ReasonPartiallyProgrammed, entries.String(), "ignored: the strategy is not RequestHash")
 	}
 	return p
 }
@@ -91,7 +91,7 @@ func readHashes(about report.Subject, at *field.Path, entries []v1alpha1.Request
 		}
 		if fault != nil {
 			fault.Detail = strings.TrimPrefix(fault.Detail+": the entry is ignored", ": ")
-			rep.WarnFor(about, report.ReasonPartiallyProgrammed, fault)
+			rep.WarnFor(report.BalancingNotHonoured, about, report.ReasonPartiallyProgrammed, fault)
 			continue
 		}
 		seen[attributeName(h)] = true

@@ -45,7 +45,7 @@ func (p *Policy) readHosts(spec *v1alpha1.LoadBalancerPolicySpec, rep *report.Re
 	}
 	if p.strategy != ir.RoundRobin && p.strategy != ir.LeastRequest {
 		at := cmp.Or(p.slowStartPath, p.specPath.Child("slowStart"))
-		rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, at.String(),
+		rep.WarnForAt(report.BalancingNotHonoured, p.subject, report.ReasonPartiallyProgrammed, at.String(),
 			fmt.Sprintf("ignored: the strategy %s has no slow start, RoundRobin and WeightedLeastRequest have", p.strategyName))
 		return
 	}
@@ -213,5 +213,5 @@ func formatErrors(d *ir.OutlierDetection) string {
 
 // WarnAt reports that a part of the policy does not hold somewhere.
 func (p *Policy) WarnAt(rep *report.Report, part, message string) {
-	rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, p.specPath.Child(part).String(), message)
+	rep.WarnForAt(report.BalancingNotHonoured, p.subject, report.ReasonPartiallyProgrammed, p.specPath.Child(part).String(), message)
 }

@@ -163,14 +163,14 @@ func (p *Policies) attachPolicy(
 	switch {
 	case !o.Value.Spec.TargetRefs[index].IsIn(o.Namespace):
 		a.Reason, a.Message = report.ReasonInvalid, "policies attach to objects of their own namespace, "+o.Namespace+", only"
-		p.rep.WarnForAt(o, a.Reason, a.Path, a.Message)
+		p.rep.WarnForAt(report.BalancingNotHonoured, o, a.Reason, a.Path, a.Message)
 	case !there(object.TargetRef{Ref: t.Ref}):
 		a.reportMissing(p.rep, path.Child("name"), t.Name, "there is no "+t.Ref.String()+" in the input")
 	case !there(t):
 		a.reportMissing(p.rep, path.Child("sectionName"), t.Section, t.Ref.String()+" has no "+sectionNoun(t.Kind)+" of this name")
 	case len(p.byTarget[t]) > 0:
 		a.Reason, a.Message = report.ReasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the policy has no effect on it"
-		p.rep.WarnForAt(o, a.Reason, a.Path, a.Message)
+		p.rep.WarnForAt(report.BalancingNotHonoured, o, a.Reason, a.Path, a.Message)
 		p.byTarget[t] = append(p.byTarget[t], attached)
 	default:
 		p.byTarget[t] = append(p.byTarget[t], attached)
@@ -190,5 +190,5 @@ func (a *Attachment) reportMissing(rep *report.Report, path *field.Path, value, 
 	e := field.NotFound(path, value)
 	e.Detail = why + ": the policy has no effect there"
 	a.Reason, a.Message = report.ReasonTargetNotFound, e.ErrorBody()
-	rep.WarnFor(a.Policy.subject, report.ReasonTargetNotFound, e)
+	rep.WarnFor(report.TargetNotFound, a.Policy.subject, report.ReasonTargetNotFound, e)
 }

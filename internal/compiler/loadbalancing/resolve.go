@@ -125,7 +125,7 @@ func (r Rule) findPrimary(outcomes []Outcome) int {
 }
 
 func (r Rule) reportOverridden(p, primary *Policy, why string, rep *report.Report) {
-	rep.WarnForAt(
+	rep.WarnForAt(report.BalancingNotHonoured,
 		p.subject,
 		report.ReasonPartiallyProgrammed,
 		p.specPath.String(),
@@ -138,7 +138,7 @@ func (r Rule) computeSetting(p *Policy, rep *report.Report) (w setting, note str
 	for _, h := range p.hashes {
 		if h.Cookie != "" && slices.Contains(r.SessionCookies, h.Cookie) {
 			note = "the cookie " + h.Cookie + " has a session in it, and is not hashed"
-			rep.WarnForAt(p.subject, report.ReasonPartiallyProgrammed, h.path.String(), fmt.Sprintf(
+			rep.WarnForAt(report.BalancingNotHonoured, p.subject, report.ReasonPartiallyProgrammed, h.path.String(), fmt.Sprintf(
 				"%s has its session in the cookie %s, which is not hashed there: the entry is ignored", r.Name, h.Cookie))
 			continue
 		}
@@ -146,7 +146,7 @@ func (r Rule) computeSetting(p *Policy, rep *report.Report) (w setting, note str
 	}
 	w.strategy = p.strategy
 	if p.strategy == ir.RequestHash && len(w.hashes) == 0 {
-		rep.WarnForAt(
+		rep.WarnForAt(report.BalancingNotHonoured,
 			p.subject,
 			report.ReasonPartiallyProgrammed,
 			p.specPath.String(),

@@ -22,7 +22,7 @@ func (p *Policies) readUnhashed(o unhashedObject, written *foreign.Balancing) {
 		return
 	}
 	if s := written.Strategy; s != nil && (*s == v1alpha1.RequestHash || *s == v1alpha1.CookieStrategy) {
-		p.rep.WarnForAt(o, report.ReasonPartiallyProgrammed, written.At.Child("strategy").String(), fmt.Sprintf(
+		p.rep.WarnForAt(report.BalancingNotHonoured, o, report.ReasonPartiallyProgrammed, written.At.Child("strategy").String(), fmt.Sprintf(
 			"ignored: %s is for HTTP routes, and here RoundRobin is used in its place", *s))
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -18,7 +19,7 @@ import (
 func (l *lowerer) adviseOfCORS(route *gateway.Route, path *field.Path, rule int) {
 	redirects := func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestRedirect != nil }
 	if slices.ContainsFunc(route.Value.Spec.Rules[rule].Filters, redirects) {
-		l.rep.Advise(route, path.Child("cors"), "has no effect: Envoy redirects requests of the rule without a look at it")
+		l.rep.Advise(report.FilterWithoutEffect, route, path.Child("cors"), "has no effect: Envoy redirects requests of the rule without a look at it")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -55,7 +56,7 @@ func (l *lowerer) lowerAuth(route *gateway.Route, path *field.Path, f *gatewayv1
 	c, invalid := l.resolveTarget(route, path.Child("backendRef"), gatewayv1.BackendRef{BackendObjectReference: f.BackendRef}, a.GRPC)
 	if invalid != nil {
 		invalid.Detail += fmt.Sprintf(": every request of the rule gets %d", gateway.UnresolvedStatusCode(route))
-		l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
+		l.rep.WarnFor(report.BackendNotFound, route, string(backend.ReasonFor(invalid)), invalid)
 	}
 	if c.backend == nil {
 		return nil, false
@@ -302,7 +303,7 @@ func (l *lowerer) lowerMirror(
 	}
 	if invalid != nil {
 		invalid.Detail += ": nothing is mirrored there"
-		l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
+		l.rep.WarnFor(report.BackendNotFound, route, string(backend.ReasonFor(invalid)), invalid)
 		return m, false
 	}
 	m.Parts = ir.Million
@@ -388,7 +389,7 @@ func (l *lowerer) refuseSplitFilters(route *gateway.Route, path *field.Path, cho
 		if c.equals(&choices[0].edits) {
 			continue
 		}
-		l.rep.WarnForAt(route, string(gatewayv1.RouteReasonUnsupportedValue), path.Child("backendRefs").String(), fmt.Sprintf(
+		l.rep.WarnForAt(report.SplitNotSupported, route, string(gatewayv1.RouteReasonUnsupportedValue), path.Child("backendRefs").String(), fmt.Sprintf(
 			"filters of single backends are not supported where one session is for all of the rule's: every request of the rule gets %s",
 			strconv.Itoa(gateway.UnresolvedStatusCode(route))))
 		return true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // hosts is what is expected of a choice's hosts. Envoy takes no gRPC health check for hosts that speak HTTP/1.1.
@@ -48,7 +49,7 @@ func (l *lowerer) hostsOfSplit(route *gateway.Route, path *field.Path, first cho
 	answers := func(c choice) bool { return c.weight > 0 && (c.backend == nil || !c.backend.Ready()) }
 	if hosts.OutlierDetection != nil && slices.ContainsFunc(choices, answers) {
 		hosts.OutlierDetection = nil
-		l.rep.Advise(route, path.Child("backendRefs"), fmt.Sprintf(
+		l.rep.Advise(report.OutlierWaits, route, path.Child("backendRefs"), fmt.Sprintf(
 			"outlierDetection of %s waits until every backend has a host: it would take out the errors that stand for one",
 			first.outcome.Policy.Name))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -80,7 +81,7 @@ func (l *lowerer) unifyBudgets(route *gateway.Route, path *field.Path, choices [
 		if (a == nil) == (b == nil) && (a == nil || *a == *b) {
 			continue
 		}
-		l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+		l.rep.WarnAt(report.BalancingNotHonoured, route, path.Child("backendRefs").String(), fmt.Sprintf(
 			"Services %s and %s have different retry budgets and are under one session: none is effective here",
 			all[0].backend.Service, c.backend.Service))
 		for _, c := range all {
@@ -95,7 +96,7 @@ func (l *lowerer) unifyBudgets(route *gateway.Route, path *field.Path, choices [
 func (l *lowerer) checkNearby(route *gateway.Route, path *field.Path, choices []choice) {
 	for _, c := range choices {
 		if c.backend != nil && c.backend.TrafficDistribution != "" {
-			l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+			l.rep.WarnAt(report.BalancingNotHonoured, route, path.Child("backendRefs").String(), fmt.Sprintf(
 				"Service %s wants trafficDistribution %s, which a split under one session can't have: its weights go by locality",
 				c.backend.Service, c.backend.TrafficDistribution))
 		}
@@ -105,7 +106,7 @@ func (l *lowerer) checkNearby(route *gateway.Route, path *field.Path, choices []
 // checkMerge reports backends that one session would span, had they one protocol (S37).
 func (l *lowerer) checkMerge(route *gateway.Route, path *field.Path, decided *policy.Rule) {
 	if decided.Sessions[0].Release != sessionapi.Release17 {
-		l.rep.WarnAt(route, path.Child("backendRefs").String(),
+		l.rep.WarnAt(report.BalancingNotHonoured, route, path.Child("backendRefs").String(),
 			"some of the backends speak HTTP/1.1 and others HTTP/2, so that they can't be under one session: "+
 				"the weights choose among them on every request, and each has a session of its own")
 	}

@@ -260,7 +260,7 @@ func (l *lowerer) adviseTLS(listener *gateway.Listener, route *gateway.Route, ru
 func (l *lowerer) adviseOnce(key any, about report.Subject, path *field.Path, message string) {
 	if !l.advised[key] {
 		l.advised[key] = true
-		l.rep.Advise(about, path, message)
+		l.rep.Advise(report.PlainCookie, about, path, message)
 	}
 }
 
@@ -271,7 +271,7 @@ const refusedNames = "listeners refuse requests that have a header with an under
 func (l *lowerer) checkSessionHeader(route *gateway.Route, path *field.Path, rule *policy.Rule) {
 	for _, s := range rule.Sessions {
 		if p := &s.Policies[0]; p.Type == policyconfig.TypeHeader && strings.Contains(p.SessionName, "_") {
-			l.rep.WarnAt(route, path.Child("sessionPersistence").String(),
+			l.rep.WarnAt(report.HeaderMatch, route, path.Child("sessionPersistence").String(),
 				refusedNames+"clients cannot send the session header "+p.SessionName+" back; give the session another name")
 			return
 		}
@@ -285,12 +285,12 @@ func (l *lowerer) checkHeaders(route *gateway.Route, index int, path *field.Path
 		for h, header := range spec.Headers {
 			name := strings.ToLower(string(header.Name))
 			if seen[name] && !route.ExtraOf(index).EveryCondition {
-				l.rep.Advise(route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name"),
+				l.rep.Advise(report.HeaderMatch, route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name"),
 					"the match names this header twice: only the first entry counts")
 			}
 			seen[name] = true
 			if strings.Contains(name, "_") {
-				l.rep.WarnAt(route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name").String(),
+				l.rep.WarnAt(report.HeaderMatch, route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name").String(),
 					refusedNames+"the match never holds; use a name with hyphens")
 			}
 		}

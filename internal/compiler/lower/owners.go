@@ -40,7 +40,7 @@ func (l *lowerer) tellOwners(
 	slices.Sort(owners)
 	owners = slices.Compact(owners)
 	if len(owners) > policyconfig.MaxOwners {
-		l.rep.Warn(route, field.TooMany(path.Child("backendRefs"), len(owners), policyconfig.MaxOwners))
+		l.rep.Warn(report.TooManyOwners, route, field.TooMany(path.Child("backendRefs"), len(owners), policyconfig.MaxOwners))
 		owners = owners[:policyconfig.MaxOwners]
 	}
 	if len(owners) == 0 {
@@ -83,7 +83,7 @@ func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices [
 			continue
 		}
 		if at := slices.IndexFunc(c.backend.Endpoints, func(e ir.Endpoint) bool { return e.Pod.UID != "" }); at >= 0 {
-			l.rep.Advise(route, path, fmt.Sprintf("an address of %s that passes to another pod takes sessions with it: %s", c.backend.Name, why))
+			l.rep.Advise(report.AddressReuse, route, path, fmt.Sprintf("an address of %s that passes to another pod takes sessions with it: %s", c.backend.Name, why))
 			return
 		}
 	}
@@ -100,7 +100,7 @@ func AdviseAddresses(ports []gateway.Port, decisions *policy.Decisions, plan *ir
 			continue
 		}
 		told[g] = true
-		rep.AdviseAt(g, "", "sessions behind it are with addresses: one that passes to another pod takes them along, until absoluteTimeout ends "+
+		rep.AdviseAt(report.AddressReuse, g, "", "sessions behind it are with addresses: one that passes to another pod takes them along, until absoluteTimeout ends "+
 			"them, for nothing here tells the filter whose addresses are; identity: Address says that this is meant")
 	}
 }
@@ -123,7 +123,7 @@ func AdviseUnissued(ports []gateway.Port, decisions *policy.Decisions, rep *repo
 			continue
 		}
 		told[r.listener] = true
-		rep.Advise(r.listener.Subject(), r.listener.Path(), "sessions behind it have issueOn: TLS, and it is plain HTTP: no token is issued, "+
+		rep.Advise(report.IssueOnTLS, r.listener.Subject(), r.listener.Path(), "sessions behind it have issueOn: TLS, and it is plain HTTP: no token is issued, "+
 			"unless a proxy before it ends TLS whose x-forwarded-proto the control plane is told to believe")
 	}
 }

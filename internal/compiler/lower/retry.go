@@ -12,6 +12,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/duration"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // RetryOutcome is what becomes of a rule's timeouts and retries.
@@ -23,7 +24,7 @@ type RetryOutcome struct {
 
 // reportPartial notes, and reports, what of a field of a rule does not hold.
 func (l *lowerer) reportPartial(t *RetryOutcome, route *gateway.Route, rule *field.Path, name, why string) {
-	l.rep.WarnAt(route, rule.Child(name).String(), why)
+	l.rep.WarnAt(report.RetryNotHonoured, route, rule.Child(name).String(), why)
 	t.Notes = append(t.Notes, name+": "+why)
 }
 
@@ -79,7 +80,7 @@ func (l *lowerer) adviseOfAnswers(t *RetryOutcome, route *gateway.Route, rule *f
 		why = "moves sessions: the native filter names the host of a session to Envoy in no header, by which their requests could be told " +
 			"from others, and Envoy takes a request that it tries again off that host"
 	}
-	l.rep.Advise(route, rule.Child("retry", "codes"), why)
+	l.rep.Advise(report.RetryAdvice, route, rule.Child("retry", "codes"), why)
 	t.Notes = append(t.Notes, "retry.codes: "+why)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -42,7 +43,7 @@ func (l *lowerer) revokeBackends(
 		hosts := slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return slices.Contains(of.Hosts, h) })
 		if n := len(of.Hosts) + len(hosts); n > policyconfig.MaxRevokedHosts { // rather too much than too little
 			of.NotBefore = max(of.NotBefore, latest)
-			l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+			l.rep.WarnAt(report.Revocation, route, path.Child("backendRefs").String(), fmt.Sprintf(
 				"Too many: %d: a policy revokes at most %d hosts, and its backends have more: all sessions of the rule that began before are void",
 				n, policyconfig.MaxRevokedHosts))
 			continue
@@ -68,7 +69,7 @@ func (l *lowerer) revokeNames(
 		for i := range policies {
 			policies[i].Revocation.NotBefore = max(policies[i].Revocation.NotBefore, r.Before)
 		}
-		l.rep.WarnAt(route, path.Child("backendRefs").String(), fmt.Sprintf(
+		l.rep.WarnAt(report.Revocation, route, path.Child("backendRefs").String(), fmt.Sprintf(
 			"the hosts of %s are behind names, so no token tells whether it is of one: all sessions of the rule that began before are void",
 			r.Backend))
 	}
@@ -127,7 +128,7 @@ func (l *lowerer) adviseRevoked() {
 	for _, route := range slices.SortedFunc(maps.Keys(l.revoked), resource.ByAge) {
 		for _, name := range slices.Sorted(maps.Keys(l.revoked[route])) {
 			if !l.revoked[route][name] {
-				l.rep.AdviseAt(route, "spec.rules", fmt.Sprintf(
+				l.rep.AdviseAt(report.Revocation, route, "spec.rules", fmt.Sprintf(
 					"revocation.backends of a policy for it names %q, which is no backend of its rules with this policy: it revokes nothing there", name))
 			}
 		}

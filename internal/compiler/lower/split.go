@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
@@ -54,7 +55,7 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, index i
 	refs := rule.BackendRefs
 	redirects := rule.Filters != nil && slices.ContainsFunc(rule.Filters, isRedirect)
 	if len(refs) == 0 && !redirects {
-		l.rep.Warn(route, field.Required(path.Child("backendRefs"),
+		l.rep.Warn(report.NoBackend, route, field.Required(path.Child("backendRefs"),
 			fmt.Sprintf("without one every request of the rule gets %d", gateway.UnresolvedStatusCode(route))))
 	}
 	var choices []choice
@@ -67,7 +68,7 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, index i
 		c, invalid := l.resolveChoice(route, path.Child("backendRefs").Index(i), ref.BackendRef)
 		if invalid != nil {
 			invalid.Detail += describeConsequence(weight, c.unresolvedStatus)
-			l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
+			l.rep.WarnFor(report.BackendNotFound, route, string(backend.ReasonFor(invalid)), invalid)
 		}
 		if c.backend != nil {
 			l.secureBackend(&c, route, index, i)
@@ -81,7 +82,7 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, index i
 		total += weight
 	}
 	if len(refs) > 0 && total == 0 {
-		l.rep.Advise(route, path.Child("backendRefs"),
+		l.rep.Advise(report.NoBackend, route, path.Child("backendRefs"),
 			fmt.Sprintf("all weights are 0: requests that belong to no session get %d", gateway.UnresolvedStatusCode(route)))
 	}
 	return choices
@@ -117,7 +118,7 @@ func (l *lowerer) secure(c *choice, route *gateway.Route, path *field.Path, b *b
 		return true
 	}
 	if c.tls = policy.TLS; c.tls == nil {
-		l.rep.Warn(route, field.Invalid(path, b.Name,
+		l.rep.Warn(report.BackendTLS, route, field.Invalid(path, b.Name,
 			fmt.Sprintf("%s asks for TLS to it and is not valid: nothing is sent there", policy.Policy)))
 		return false
 	}
@@ -312,7 +313,7 @@ func (l *lowerer) tellBackends(route *gateway.Route, path *field.Path, choices [
 		}
 		tag := token.BackendTag(c.backend.Name)
 		if other := tags[tag]; other != "" && other != c.backend.Name {
-			l.rep.Warn(route, field.Invalid(path.Child("backendRefs"), c.backend.Name, fmt.Sprintf(
+			l.rep.Warn(report.SplitNotSupported, route, field.Invalid(path.Child("backendRefs"), c.backend.Name, fmt.Sprintf(
 				"its tag in tokens is that of %s: sessions that lose their host go to any, as under Rebalance; rename one", other)))
 			return false
 		}

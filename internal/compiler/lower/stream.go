@@ -9,6 +9,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // nowhere is the cluster without hosts: connections to it end at once, and datagrams are dropped.
@@ -57,7 +58,7 @@ func (l *lowerer) lowerStream(h gateway.Host, udp bool) *ir.Stream {
 	for _, m := range h.Streams[1:] {
 		path := field.NewPath("spec", "rules").Index(m.Rule)
 		l.resolveStream(streamKey{m.Route, m.Rule, secured, client})
-		l.rep.Advise(m.Route, path, fmt.Sprintf("%s, which goes first, has all that listener %s of Gateway %s gets%s",
+		l.rep.Advise(report.EqualMatch, m.Route, path, fmt.Sprintf("%s, which goes first, has all that listener %s of Gateway %s gets%s",
 			first.Route, h.Listener.Name(), h.Listener.Gateway().Key(), forDomain(h)))
 	}
 	return l.newStream(streamKey{first.Route, first.Rule, secured, client}, udp)
@@ -116,7 +117,7 @@ func (l *lowerer) resolveStream(key streamKey) (choices []choice) {
 		b, invalid := l.Backends.Resolve(route, path.Child("backendRefs").Index(i), ref.BackendRef)
 		if invalid != nil {
 			invalid.Detail += ": its share of the traffic goes nowhere"
-			l.rep.WarnFor(route, string(backend.ReasonFor(invalid)), invalid)
+			l.rep.WarnFor(report.BackendNotFound, route, string(backend.ReasonFor(invalid)), invalid)
 		}
 		if b != nil && (!key.secured || l.secure(&c, route, path.Child("backendRefs").Index(i), b)) {
 			c.backend = b

@@ -8,6 +8,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // mirrorPlace stands for the mirror among a rule's backendRefs.
@@ -31,7 +32,7 @@ func (l *lowerer) secureBackend(c *choice, route *gateway.Route, rule, place int
 	}
 	authorities, why := l.BackendTLS.FindAuthorities(route.Namespace, v.CASecret)
 	if why != "" {
-		l.rep.Warn(route, field.Invalid(path.Child("validation", "caSecret"), v.CASecret, why+": nothing is sent there"))
+		l.rep.Warn(report.BackendTLS, route, field.Invalid(path.Child("validation", "caSecret"), v.CASecret, why+": nothing is sent there"))
 		c.backend = nil
 		return
 	}

@@ -100,10 +100,10 @@ func validatePolicy(in policyInputs) *validatedPolicy {
 func (a *attacher) attachSessionPolicy(v *validatedPolicy) {
 	p, fault := v.policy, v.fault
 	if fault != "" {
-		a.rep.WarnForAt(p, report.ReasonInvalid, "spec", fault+": the policy has no effect")
+		a.rep.WarnForAt(report.PolicyInvalid, p, report.ReasonInvalid, "spec", fault+": the policy has no effect")
 	}
 	if len(v.blocks) > 0 && len(v.blocks[0]) > 1 {
-		a.rep.AdviseAt(p, "spec", "several strategies in one object, as the first GEP-713 has it: "+
+		a.rep.AdviseAt(report.PolicyAdvice, p, "spec", "several strategies in one object, as the first GEP-713 has it: "+
 			"today's has one strategy for each; write a policy for each, with strategy")
 	}
 	for i, at := range v.targets {
@@ -137,7 +137,7 @@ func (a *attacher) attachTo(att Attachment, reported bool, blocks []precedence.S
 	case att.Reason == "":
 		a.index.Add(att.Target, blocks)
 	case !reported:
-		a.rep.WarnForAt(att.Subject, att.Reason, att.Path, att.Message+": the policy has no effect there")
+		a.rep.WarnForAt(report.TargetNotFound, att.Subject, att.Reason, att.Path, att.Message+": the policy has no effect there")
 	}
 }
 
@@ -161,7 +161,7 @@ func (a *attacher) attachTrafficPolicy(p *resource.Object[trafficPolicy]) {
 		faults = precedence.CheckBlock(block)
 	}
 	for _, f := range faults {
-		a.rep.WarnForAt(p, report.ReasonInvalid, f.Path, f.Message+": the policy has no effect on sessions")
+		a.rep.WarnForAt(report.PolicyInvalid, p, report.ReasonInvalid, f.Path, f.Message+": the policy has no effect on sessions")
 	}
 	for i, ref := range p.Value.Spec.TargetRefs {
 		block.Target = object.TargetRef{Ref: object.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)}}
@@ -191,7 +191,7 @@ func (a *attacher) attachXBackend(b *resource.Object[resource.XBackend]) {
 	block := precedence.FromInline(inline, precedence.InlineXBackend, b.Origin(), object.TargetRef{Ref: ref}, path.String())
 	for _, f := range precedence.CheckBlock(block) {
 		a.invalidBackends[ref] = true
-		a.rep.WarnForAt(b, report.ReasonInvalid, f.Path, f.Message+": every request of the rules that use the XBackend gets 500")
+		a.rep.WarnForAt(report.PolicyInvalid, b, report.ReasonInvalid, f.Path, f.Message+": every request of the rules that use the XBackend gets 500")
 	}
 	a.index.Add(block.Target, []precedence.SettingsBlock{block})
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // reportCaches says where a cache in front of the proxy would store the Set-Cookie of a new session, and hand one client's token
@@ -26,7 +28,7 @@ func (d *reporter) reportCaches(s *Session) {
 		}
 		for _, h := range slices.Concat(f.ResponseHeaderModifier.Set, f.ResponseHeaderModifier.Add) {
 			if strings.EqualFold(string(h.Name), "cache-control") && letsStore(h) {
-				d.rep.AdviseAt(s.Route, rulePath(s.Rule).Child("filters").String(), fmt.Sprintf(
+				d.rep.AdviseAt(report.CachedSession, s.Route, rulePath(s.Rule).Child("filters").String(), fmt.Sprintf(
 					"with Cache-Control %q a cache in front stores responses that begin a session, and hands one client's token to others: "+
 						"write cache.control: Private, or cache.skipCacheable: true, in a SessionPersistencePolicy", h.Value))
 				return

@@ -59,12 +59,13 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 
 // reportQualified tells the owner of a route whose cookie has another name than the one that is written.
 func (d *reporter) reportQualified(r Rename) {
-	why := "has been so since limpet began to watch"
+	why := "it has that name since limpet first saw it beside another session's cookie of its own name, and keeps it for the sessions that there are"
 	if r.Rival != "" {
-		why = fmt.Sprintf("under its own it would overwrite that of %s, which goes first: "+
+		why = fmt.Sprintf("under its own name it would overwrite that of %s, which goes first: "+
 			"their names, Domains and paths are the same or one has no path, and a client may reach both", r.Rival)
 	}
-	d.rep.WarnForAt(r.Route, report.ReasonNameQualified, r.At, fmt.Sprintf("the cookie %q is called %q, for %s", r.From, r.To, why))
+	d.rep.WarnForAt(report.CookieRenamed, r.Route, report.ReasonNameQualified, r.At, fmt.Sprintf(
+		"the cookie %q is served as %q: %s; give the session a name of its own", r.From, r.To, why))
 }
 
 // findHolding gives the objects of which some field has an effect on the rule. What they come to elsewhere is for their status
@@ -108,13 +109,13 @@ var renameReason = map[string]string{
 // warnWhereWritten notes something at the place where a value is written.
 func (d *reporter) warnWhereWritten(w precedence.FieldValue, reason, message string) {
 	if subject := d.findSubject(w.Origin.Ref); subject != nil {
-		d.rep.WarnForAt(subject, reason, w.Path, message)
+		d.rep.WarnForAt(report.PolicyOverridden, subject, reason, w.Path, message)
 	}
 }
 
 func (d *reporter) adviseWhereWritten(w precedence.FieldValue, message string) {
 	if subject := d.findSubject(w.Origin.Ref); subject != nil {
-		d.rep.AdviseAt(subject, w.Path, message)
+		d.rep.AdviseAt(report.PolicyAdvice, subject, w.Path, message)
 	}
 }
 
@@ -187,10 +188,10 @@ func (d *reporter) reportRefusals(s *Decision) {
 		end = ": the rule goes without sessions"
 	}
 	if s.Withheld != "" {
-		d.rep.WarnForAt(s.Route, report.ReasonSessionWithheld, rulePath(s.Rule).String(), s.Withheld)
+		d.rep.WarnForAt(report.SessionWithheld, s.Route, report.ReasonSessionWithheld, rulePath(s.Rule).String(), s.Withheld)
 	}
 	for _, r := range s.Refusals {
-		d.rep.WarnForAt(s.Route, string(gatewayv1.RouteReasonUnsupportedValue), r.Path, r.Message+end)
+		d.rep.WarnForAt(report.SessionRefused, s.Route, string(gatewayv1.RouteReasonUnsupportedValue), r.Path, r.Message+end)
 	}
 }
 
@@ -226,7 +227,7 @@ func (d *reporter) reportSharedHeaders(r *Rule) {
 			first[name] = s
 			continue
 		}
-		d.rep.AdviseAt(s.Route, rulePath(s.Rule).String(), fmt.Sprintf(
+		d.rep.AdviseAt(report.SharedHeader, s.Route, rulePath(s.Rule).String(), fmt.Sprintf(
 			"the rule's backends share the header %s, and a client sends one value: only the session in the backend used last is kept", s.Name))
 	}
 }
@@ -258,6 +259,6 @@ func (d *reporter) findWithoutSession(s *Session) *object.TargetRef {
 // reportDeprecations passes on what is worth knowing of the shape of a rule's session (S19).
 func reportDeprecations(route *gateway.Route, hints sessionapi.ReleaseHints, rep *report.Report) {
 	for _, e := range hints.Warnings() {
-		rep.Advise(route, field.NewPath(e.Field), e.Detail)
+		rep.Advise(report.OldSessionShape, route, field.NewPath(e.Field), e.Detail)
 	}
 }

@@ -103,14 +103,14 @@ func (c *chunk) withoutLarge(docs []*Document, rep *report.Report) []*Document {
 	return slices.DeleteFunc(docs, func(d *Document) bool {
 		large := isTooLarge(d.Fields, maxObject)
 		if large {
-			rep.ErrorAt(d, "", tooLarge)
+			rep.ErrorAt(report.InvalidField, d, "", tooLarge)
 		}
 		return large
 	})
 }
 
 func (c *chunk) reportFault(rep *report.Report, f fault) {
-	rep.UnreadableAt(filePosition{c.file, c.first - 1 + max(f.line, 1)}, f.path, f.message)
+	rep.UnreadableAt(report.FileUnreadable, filePosition{c.file, c.first - 1 + max(f.line, 1)}, f.path, f.message)
 }
 
 // lineOfPath finds the line of a field in the file, or of the nearest thing that encloses it.

@@ -114,7 +114,7 @@ func expandItems(d *Document, rep *report.Report) []*Document {
 		return []*Document{d}
 	}
 	if len(entries) > documentLimit(d.chunk.data) {
-		rep.UnreadableAt(d, strings.TrimPrefix(d.prefix+".items", "."), tooManyItems)
+		rep.UnreadableAt(report.FileUnreadable, d, strings.TrimPrefix(d.prefix+".items", "."), tooManyItems)
 		return nil
 	}
 	var docs []*Document
@@ -122,7 +122,7 @@ func expandItems(d *Document, rep *report.Report) []*Document {
 		prefix := strings.TrimPrefix(d.prefix+".items["+strconv.Itoa(i)+"]", ".")
 		fields, ok := entry.(map[string]any)
 		if !ok {
-			rep.UnreadableAt(d, prefix, "must be an object")
+			rep.UnreadableAt(report.FileUnreadable, d, prefix, "must be an object")
 			continue
 		}
 		inheritType(fields, d, kind)
@@ -146,7 +146,7 @@ func reportStrayFields(list *Document, rep *report.Report) {
 		switch name {
 		case "apiVersion", "kind", "metadata", "items":
 		default:
-			rep.UnreadableAt(list, name, "unknown field")
+			rep.UnreadableAt(report.FileUnreadable, list, name, "unknown field")
 		}
 	}
 }

@@ -57,12 +57,12 @@ func Split(sources []Source, rep *report.Report) []*Text {
 // splitFile cuts one file.
 func splitFile(s Source, rep *report.Report) []*Text {
 	if problem := cmp.Or(s.Problem, explainUnreadable(s.Data)); problem != "" {
-		rep.UnreadableAt(filePosition{file: s.Name}, "", problem)
+		rep.UnreadableAt(report.FileUnreadable, filePosition{file: s.Name}, "", problem)
 		return nil
 	}
 	chunks := splitDocuments(s.Name, bytes.TrimPrefix(s.Data, byteOrderMark))
 	if len(chunks) > documentLimit(s.Data) {
-		rep.UnreadableAt(filePosition{file: s.Name}, "", tooManyDocuments)
+		rep.UnreadableAt(report.FileUnreadable, filePosition{file: s.Name}, "", tooManyDocuments)
 		return nil
 	}
 	if !isSeparable(s.Data) {
@@ -120,7 +120,7 @@ func ReportEmpty(texts []*Text, rep *report.Report) {
 	for _, t := range texts {
 		empty = empty && t.blank && hasNoText(t.chunks)
 		if t.last && empty {
-			rep.UnreadableAt(filePosition{file: t.chunks[0].file}, "", "the file is empty: it has no object")
+			rep.UnreadableAt(report.FileUnreadable, filePosition{file: t.chunks[0].file}, "", "the file is empty: it has no object")
 		}
 		empty = empty || t.last
 	}

@@ -14,7 +14,7 @@ type run struct {
 }
 
 // hasRoom counts an error, and tells whether it is to be reported one by one.
-func (r *Report) hasRoom(about Subject, unsupported bool) bool {
+func (r *Report) hasRoom(code Code, about Subject, unsupported bool) bool {
 	r.noted++
 	if name := about.String(); name != r.run.about {
 		r.run = run{about: name}
@@ -25,7 +25,7 @@ func (r *Report) hasRoom(about Subject, unsupported bool) bool {
 		return true
 	case more == 1:
 		r.run.rest = len(r.errors)
-		rest := newEntry(about, "", "and 1 more error")
+		rest := newEntry(code, about, "", "and 1 more error")
 		rest.leftOut, rest.unsupported = true, unsupported
 		r.errors = append(r.errors, rest)
 	default:

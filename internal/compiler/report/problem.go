@@ -15,6 +15,8 @@ import (
 // Problem is one thing that is wrong, where it is, and in which object. What is done about it follows from Ref, Place and Reason;
 // the rest is for people.
 type Problem struct {
+	// Code says what kind of finding it is.
+	Code Code
 	// Ref is the object; nothing where a file as a whole is meant.
 	Ref object.Ref
 	// Place is where in the object it is.

@@ -32,6 +32,7 @@ type Report struct {
 
 // Entry is a problem whose place in a file is not looked up yet.
 type Entry struct {
+	code            Code
 	about           Subject
 	object          string // the name that it had, as it is shown
 	path            string // in the document's words
@@ -42,87 +43,89 @@ type Entry struct {
 }
 
 // Error notes field errors: the document would not be admitted, and is left out.
-func (r *Report) Error(about Subject, errs ...*field.Error) {
+func (r *Report) Error(code Code, about Subject, errs ...*field.Error) {
 	for _, e := range errs {
-		r.add(about, "", e.Field, e.ErrorBody(), support.IsLacking(e))
+		r.add(code, about, "", e.Field, e.ErrorBody(), support.IsLacking(e))
 	}
 }
 
 // UnsupportedAt is ErrorAt for what an API server would admit.
-func (r *Report) UnsupportedAt(about Subject, path, message string) {
-	r.add(about, "", path, message, true)
+func (r *Report) UnsupportedAt(code Code, about Subject, path, message string) {
+	r.add(code, about, "", path, message, true)
 }
 
 // ErrorAt notes an error at a path, which may be empty, in words of its own: what it is about is left out.
-func (r *Report) ErrorAt(about Subject, path, message string) { r.ErrorForAt(about, "", path, message) }
+func (r *Report) ErrorAt(code Code, about Subject, path, message string) {
+	r.ErrorForAt(code, about, "", path, message)
+}
 
 // ErrorForAt is ErrorAt for what the object's status says too, under the reason of a condition.
-func (r *Report) ErrorForAt(about Subject, reason, path, message string) {
-	r.add(about, reason, path, message, false)
+func (r *Report) ErrorForAt(code Code, about Subject, reason, path, message string) {
+	r.add(code, about, reason, path, message, false)
 }
 
 // add notes an error.
-func (r *Report) add(about Subject, reason, path, message string, unsupported bool) {
-	if !r.hasRoom(about, unsupported) {
+func (r *Report) add(code Code, about Subject, reason, path, message string, unsupported bool) {
+	if !r.hasRoom(code, about, unsupported) {
 		return
 	}
-	e := newEntry(about, path, message)
+	e := newEntry(code, about, path, message)
 	e.leftOut, e.unsupported, e.reason = true, unsupported, reason
 	r.errors = append(r.errors, e)
 }
 
 // UnreadableAt is ErrorAt for what leaves it open which objects a file has: none of them counts.
-func (r *Report) UnreadableAt(about Subject, path, message string) {
+func (r *Report) UnreadableAt(code Code, about Subject, path, message string) {
 	file, _ := about.Locate(path)
 	r.unreadable = append(r.unreadable, file)
-	r.ErrorAt(about, path, message)
+	r.ErrorAt(code, about, path, message)
 }
 
 // Unreadable are the names of the files none of whose objects counts, some of them more than once.
 func (r *Report) Unreadable() []string { return r.unreadable }
 
 // Warn notes something admitted that can't be honoured; what then happens stands in the error's detail.
-func (r *Report) Warn(about Subject, e *field.Error) {
-	r.warnings = append(r.warnings, newEntry(about, e.Field, e.ErrorBody()))
+func (r *Report) Warn(code Code, about Subject, e *field.Error) {
+	r.warnings = append(r.warnings, newEntry(code, about, e.Field, e.ErrorBody()))
 }
 
 // WarnAt is Warn in words of its own.
-func (r *Report) WarnAt(about Subject, path, message string) {
-	r.warnings = append(r.warnings, newEntry(about, path, message))
+func (r *Report) WarnAt(code Code, about Subject, path, message string) {
+	r.warnings = append(r.warnings, newEntry(code, about, path, message))
 }
 
 // NotSupportedBy warns that a target can't do what is asked for, and why. What begins so says all that is lost.
-func (r *Report) NotSupportedBy(about Subject, target, path, why string) {
-	r.WarnAt(about, path, "not supported by "+target+": "+why)
+func (r *Report) NotSupportedBy(code Code, about Subject, target, path, why string) {
+	r.WarnAt(code, about, path, "not supported by "+target+": "+why)
 }
 
 // WarnFor is Warn for what the object's status says too, under the reason of a condition.
-func (r *Report) WarnFor(about Subject, reason string, e *field.Error) {
-	r.WarnForAt(about, reason, e.Field, e.ErrorBody())
+func (r *Report) WarnFor(code Code, about Subject, reason string, e *field.Error) {
+	r.WarnForAt(code, about, reason, e.Field, e.ErrorBody())
 }
 
 // WarnForAt is WarnFor in words of its own.
-func (r *Report) WarnForAt(about Subject, reason, path, message string) {
-	e := newEntry(about, path, message)
+func (r *Report) WarnForAt(code Code, about Subject, reason, path, message string) {
+	e := newEntry(code, about, path, message)
 	e.reason = reason
 	r.warnings = append(r.warnings, e)
 }
 
 // Advise notes something that is worth knowing and has no effect on requests.
-func (r *Report) Advise(about Subject, path *field.Path, message string) {
-	r.AdviseAt(about, path.String(), message)
+func (r *Report) Advise(code Code, about Subject, path *field.Path, message string) {
+	r.AdviseAt(code, about, path.String(), message)
 }
 
 // AdviseAt is Advise with the path as text.
-func (r *Report) AdviseAt(about Subject, path, message string) {
-	e := newEntry(about, path, message)
+func (r *Report) AdviseAt(code Code, about Subject, path, message string) {
+	e := newEntry(code, about, path, message)
 	e.advice = true
 	r.warnings = append(r.warnings, e)
 }
 
 // AdviseFor is AdviseAt for what the object's status says too, under a reason.
-func (r *Report) AdviseFor(about Subject, reason, path, message string) {
-	r.AdviseAt(about, path, message)
+func (r *Report) AdviseFor(code Code, about Subject, reason, path, message string) {
+	r.AdviseAt(code, about, path, message)
 	r.warnings[len(r.warnings)-1].reason = reason
 }
 
@@ -176,16 +179,16 @@ func (r *Report) Problems() []Problem {
 func (r *Report) Warnings() []Problem { return sortProblems(locateAll(r.warnings)) }
 
 // NewProblem makes a problem that no report collects.
-func NewProblem(about Subject, path, message string) Problem {
-	return newEntry(about, path, message).Locate()
+func NewProblem(code Code, about Subject, path, message string) Problem {
+	return newEntry(code, about, path, message).Locate()
 }
 
-func newEntry(about Subject, path, message string) Entry {
+func newEntry(code Code, about Subject, path, message string) Entry {
 	if own, ok := about.(interface{ Path(string) string }); ok {
 		path = own.Path(path)
 	}
 	return Entry{
-		about: about, object: makePrintable(about.String(), maxPlace), path: path, place: PlaceOf(path),
+		code: code, about: about, object: makePrintable(about.String(), maxPlace), path: path, place: PlaceOf(path),
 		message: makePrintable(message, maxMessage),
 	}
 }
@@ -194,7 +197,7 @@ func newEntry(about Subject, path, message string) Entry {
 func (e Entry) Locate() Problem {
 	file, line := e.about.Locate(e.path)
 	return Problem{
-		Ref: e.about.Ref(), Place: e.place, Object: e.object, Path: ShownPath(e.path), Message: e.message,
+		Code: e.code, Ref: e.about.Ref(), Place: e.place, Object: e.object, Path: ShownPath(e.path), Message: e.message,
 		File: makePrintable(file, maxPlace), Line: line, Reason: e.reason, Advice: e.advice, LeftOut: e.leftOut,
 		Unsupported: e.unsupported,
 	}

@@ -54,7 +54,7 @@ func TestKindsOfProblems(t *testing.T) {
 	invalid := field.Invalid(path, 7, "must be 8")
 	const text = `Invalid value: 7: must be 8`
 	warning := func(reason string, advice bool, message string) report.Problem {
-		return report.Problem{Ref: cart.ref, Object: cart.String(), Path: "spec.a", Message: message, File: "in.yaml", Line: 5, Reason: reason, Advice: advice}
+		return report.Problem{Code: report.InvalidField, Ref: cart.ref, Object: cart.String(), Path: "spec.a", Message: message, File: "in.yaml", Line: 5, Reason: reason, Advice: advice}
 	}
 	leftOut := func(reason, message string) report.Problem {
 		p := warning(reason, false, message)
@@ -66,17 +66,17 @@ func TestKindsOfProblems(t *testing.T) {
 		want              report.Problem
 		unreadable, fatal bool // with strict
 	}{
-		"Error":          {func(r *report.Report) { r.Error(cart, invalid) }, leftOut("", text), false, true},
-		"ErrorAt":        {func(r *report.Report) { r.ErrorAt(cart, "spec.a", "bad") }, leftOut("", "bad"), false, true},
-		"ErrorForAt":     {func(r *report.Report) { r.ErrorForAt(cart, "Pending", "spec.a", "bad") }, leftOut("Pending", "bad"), false, true},
-		"UnreadableAt":   {func(r *report.Report) { r.UnreadableAt(cart, "spec.a", "bad") }, leftOut("", "bad"), true, true},
-		"Warn":           {func(r *report.Report) { r.Warn(cart, invalid) }, warning("", false, text), false, true},
-		"WarnAt":         {func(r *report.Report) { r.WarnAt(cart, "spec.a", "hm") }, warning("", false, "hm"), false, true},
-		"WarnFor":        {func(r *report.Report) { r.WarnFor(cart, "Pending", invalid) }, warning("Pending", false, text), false, true},
-		"WarnForAt":      {func(r *report.Report) { r.WarnForAt(cart, "Pending", "spec.a", "hm") }, warning("Pending", false, "hm"), false, true},
-		"NotSupportedBy": {func(r *report.Report) { r.NotSupportedBy(cart, "istio", "spec.a", "no way") }, warning("", false, "not supported by istio: no way"), false, true},
-		"Advise":         {func(r *report.Report) { r.Advise(cart, path, "note") }, warning("", true, "note"), false, false},
-		"AdviseAt":       {func(r *report.Report) { r.AdviseAt(cart, "spec.a", "note") }, warning("", true, "note"), false, false},
+		"Error":          {func(r *report.Report) { r.Error(report.InvalidField, cart, invalid) }, leftOut("", text), false, true},
+		"ErrorAt":        {func(r *report.Report) { r.ErrorAt(report.InvalidField, cart, "spec.a", "bad") }, leftOut("", "bad"), false, true},
+		"ErrorForAt":     {func(r *report.Report) { r.ErrorForAt(report.InvalidField, cart, "Pending", "spec.a", "bad") }, leftOut("Pending", "bad"), false, true},
+		"UnreadableAt":   {func(r *report.Report) { r.UnreadableAt(report.InvalidField, cart, "spec.a", "bad") }, leftOut("", "bad"), true, true},
+		"Warn":           {func(r *report.Report) { r.Warn(report.InvalidField, cart, invalid) }, warning("", false, text), false, true},
+		"WarnAt":         {func(r *report.Report) { r.WarnAt(report.InvalidField, cart, "spec.a", "hm") }, warning("", false, "hm"), false, true},
+		"WarnFor":        {func(r *report.Report) { r.WarnFor(report.InvalidField, cart, "Pending", invalid) }, warning("Pending", false, text), false, true},
+		"WarnForAt":      {func(r *report.Report) { r.WarnForAt(report.InvalidField, cart, "Pending", "spec.a", "hm") }, warning("Pending", false, "hm"), false, true},
+		"NotSupportedBy": {func(r *report.Report) { r.NotSupportedBy(report.InvalidField, cart, "istio", "spec.a", "no way") }, warning("", false, "not supported by istio: no way"), false, true},
+		"Advise":         {func(r *report.Report) { r.Advise(report.InvalidField, cart, path, "note") }, warning("", true, "note"), false, false},
+		"AdviseAt":       {func(r *report.Report) { r.AdviseAt(report.InvalidField, cart, "spec.a", "note") }, warning("", true, "note"), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &report.Report{}
@@ -111,9 +111,9 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	r := &report.Report{}
-	r.WarnAt(cart, "spec.a", "hm")
-	r.ErrorAt(cart, "spec.b", "bad")
-	r.AdviseAt(cart, "spec.b", "note")
+	r.WarnAt(report.InvalidField, cart, "spec.a", "hm")
+	r.ErrorAt(report.InvalidField, cart, "spec.b", "bad")
+	r.AdviseAt(report.InvalidField, cart, "spec.b", "note")
 	for level, want := range map[report.Verdict]int{report.Advice: 3, report.Warning: 2, report.Refused: 1} {
 		if got := r.ErrorsFrom(level); len(got) != want {
 			t.Errorf("from %s: got %v, want %d", level, got, want)
@@ -125,12 +125,12 @@ func TestVerdicts(t *testing.T) {
 func TestProblemsComeInOrder(t *testing.T) {
 	r := &report.Report{}
 	pay := subject{routeOf("pay"), "a.yaml", nil}
-	r.ErrorAt(cart, "spec.b", "second")
-	r.WarnAt(cart, "spec.b", "between")
-	r.ErrorAt(cart, "spec.a", "first")
-	r.ErrorAt(cart, "spec.b", "second")
-	r.ErrorAt(pay, "", "of the file in front")
-	r.AdviseAt(cart, "spec.a", "for later")
+	r.ErrorAt(report.InvalidField, cart, "spec.b", "second")
+	r.WarnAt(report.InvalidField, cart, "spec.b", "between")
+	r.ErrorAt(report.InvalidField, cart, "spec.a", "first")
+	r.ErrorAt(report.InvalidField, cart, "spec.b", "second")
+	r.ErrorAt(report.InvalidField, pay, "", "of the file in front")
+	r.AdviseAt(report.InvalidField, cart, "spec.a", "for later")
 	for range 2 {
 		want := "a.yaml: HTTPRoute default/pay: of the file in front\n" +
 			"in.yaml:5: HTTPRoute default/cart: spec.a: first\n" +
@@ -154,10 +154,10 @@ func TestReportsAreJoined(t *testing.T) {
 	if !r.Silent() || len(r.Unreadable()) > 0 || r.Errors(true) != nil || r.Warnings() != nil {
 		t.Error("an empty report says something")
 	}
-	r.ErrorAt(cart, "spec.a", "before")
+	r.ErrorAt(report.InvalidField, cart, "spec.a", "before")
 	mark := r.Mark()
-	more.ErrorAt(cart, "spec.b", "after")
-	more.WarnAt(cart, "spec.b", "warned")
+	more.ErrorAt(report.InvalidField, cart, "spec.b", "after")
+	more.WarnAt(report.InvalidField, cart, "spec.b", "warned")
 	r.Add(more)
 	if since := r.Since(mark); len(since) != 1 || since[0].Message != "after" {
 		t.Errorf("since the mark: %v", since)
@@ -170,7 +170,7 @@ func TestReportsAreJoined(t *testing.T) {
 // TestFieldsOfForeignKinds says the path, and finds the line, by the names that the document has.
 func TestFieldsOfForeignKinds(t *testing.T) {
 	r := &report.Report{}
-	r.WarnAt(renamed{cart}, "spec.rules[0]", "hm")
+	r.WarnAt(report.InvalidField, renamed{cart}, "spec.rules[0]", "hm")
 	if p := r.Warnings()[0]; p.Path != "spec.routes[0]" || p.Line != 9 {
 		t.Errorf("got %+v", p)
 	}
@@ -180,7 +180,7 @@ func TestFieldsOfForeignKinds(t *testing.T) {
 func TestProblemsArePrintable(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	hostile := subject{object.Ref{Kind: object.KindService, Name: "\x1b[2J" + long}, "a\nb.yaml", nil}
-	p := report.NewProblem(hostile, "spec."+long, "first\nsecond "+long)
+	p := report.NewProblem(report.InvalidField, hostile, "spec."+long, "first\nsecond "+long)
 	if !strings.HasPrefix(p.Object, `Service \x1b[2Jxxx`) || !strings.HasPrefix(p.Message, `first\nsecond xxx`) || p.File != `a\nb.yaml` {
 		t.Errorf("got %+v", p)
 	}
@@ -204,7 +204,7 @@ func TestProblemsArePrintable(t *testing.T) {
 func TestDecisionsAreValues(t *testing.T) {
 	long := renamed{subject{object.Ref{Kind: object.KindHTTPRoute, Namespace: "a/b", Name: strings.Repeat("x", 400)}, "in.yaml", nil}}
 	r := &report.Report{}
-	r.WarnAt(long, "spec.rules[3].matches[0]."+strings.Repeat("y", 400), "hm")
+	r.WarnAt(report.InvalidField, long, "spec.rules[3].matches[0]."+strings.Repeat("y", 400), "hm")
 	p := r.Warnings()[0]
 	if p.Ref != long.ref || !p.Place.IsIn(report.Rules, 3) {
 		t.Errorf("got %v, %+v", p.Ref, p.Place)

@@ -117,7 +117,7 @@ func mergeTexts(
 		for _, d := range t.documents {
 			at, there := elsewhere.find(d.identity, first)
 			if there {
-				rep.Error(d, newDuplicateError(d, at))
+				rep.Error(report.DuplicateObject, d, newDuplicateError(d, at))
 			}
 			if d.name != "" && first[d.identity] == nil {
 				first[d.identity] = d.Document
@@ -205,7 +205,7 @@ func (a *admitter) admitDocument(d *read.Document, k *Kind) {
 	delete(d.Fields, "status") // what a controller says, not what the owner wants; an API server drops it too
 	if a.options.ExternalControlPlane {
 		if err := d.KeepJSON(); err != nil {
-			a.rep.ErrorAt(d, "", err.Error())
+			a.rep.ErrorAt(report.InvalidField, d, "", err.Error())
 		}
 	}
 	if k.prepare != nil {
@@ -255,14 +255,14 @@ func (a *admitter) applyCRDs(d *read.Document, fields map[string]any, apiRelease
 		case admission.IsUnknownField(e):
 			name := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
 			beside := a.admitters[apiRelease].FieldsBeside(fields, e.Field)
-			a.rep.ErrorAt(d, e.Field, e.Detail+suggest.DidYouMean(name, beside))
+			a.rep.ErrorAt(report.UnknownField, d, e.Field, e.Detail+suggest.DidYouMean(name, beside))
 		case e.Field == "" || e.Field == "<nil>":
 			path, detail := cutPath(e.Detail)
-			a.rep.ErrorAt(d, path, detail)
+			a.rep.ErrorAt(report.InvalidField, d, path, detail)
 		default:
 			e.Detail = strings.TrimPrefix(e.Detail, e.Field+" in body ") // the schema validator repeats it
 			e.Detail += suggestValue(e)
-			a.rep.Error(d, e)
+			a.rep.Error(report.InvalidField, d, e)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func cutPath(detail string) (path, rest string) {
 func (a *admitter) identify(d *read.Document, k *Kind) (identity, bool) {
 	meta, ok := d.Fields["metadata"].(map[string]any)
 	if !ok {
-		a.rep.Error(d, field.Required(field.NewPath("metadata"), "every object has a name"))
+		a.rep.Error(report.InvalidField, d, field.Required(field.NewPath("metadata"), "every object has a name"))
 		return identity{}, false
 	}
 	i := identity{kind: gvkOf(d).GroupKind(), name: d.StringAt("metadata", "name")}
@@ -310,7 +310,7 @@ func (a *admitter) checkMetadata(d *read.Document, k *Kind) {
 		metav1.ObjectMeta `json:"metadata"`
 	}
 	if a.decode(d, map[string]any{"metadata": d.Fields["metadata"]}, &o) {
-		a.rep.Error(d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, !k.ClusterScoped, k.nameRule, field.NewPath("metadata"))...)
+		a.rep.Error(report.InvalidField, d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, !k.ClusterScoped, k.nameRule, field.NewPath("metadata"))...)
 	}
 }
 
@@ -318,16 +318,16 @@ func (a *admitter) checkMetadata(d *read.Document, k *Kind) {
 func (a *admitter) decode(d *read.Document, fields map[string]any, into any) bool {
 	text, err := json.Marshal(fields)
 	if err != nil {
-		a.rep.ErrorAt(d, "", err.Error())
+		a.rep.ErrorAt(report.InvalidField, d, "", err.Error())
 		return false
 	}
 	strays, err := kjson.UnmarshalStrict(text, into, kjson.DisallowUnknownFields)
 	for _, e := range strays {
-		a.rep.ErrorAt(d, fieldPath(e), "unknown field")
+		a.rep.ErrorAt(report.UnknownField, d, fieldPath(e), "unknown field")
 	}
 	if err != nil {
 		path, message := describeTypeError(err)
-		a.rep.ErrorAt(d, path, message)
+		a.rep.ErrorAt(report.InvalidField, d, path, message)
 	}
 	return err == nil
 }

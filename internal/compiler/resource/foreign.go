@@ -55,11 +55,11 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 		return k, ""
 	}
 	if why := a.explainMisspelt(gvk); why != "" && !theirs {
-		a.rep.ErrorAt(d, "kind", why)
+		a.rep.ErrorAt(report.UnknownKind, d, "kind", why)
 		return nil, ""
 	}
 	if a.options.StrictKinds {
-		a.rep.ErrorAt(d, "kind", fmt.Sprintf("%s of %s is no kind that limpet reads", gvk.Kind, gvk.GroupVersion()))
+		a.rep.ErrorAt(report.UnknownKind, d, "kind", fmt.Sprintf("%s of %s is no kind that limpet reads", gvk.Kind, gvk.GroupVersion()))
 		return nil, ""
 	}
 	a.tellReplaced(d, gvk)
@@ -73,7 +73,7 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 // tellReplaced says what has taken the place of a kind that Gateway API had for sessions once.
 func (a *admitter) tellReplaced(d *read.Document, gvk schema.GroupVersionKind) {
 	if gvk.Group == gatewayv1.GroupName && gvk.Kind == backendLBPolicy {
-		a.rep.WarnAt(d, "kind", "Gateway API 1.1 and 1.2 had this kind for session persistence, and none since has it; "+
+		a.rep.WarnAt(report.OldKind, d, "kind", "Gateway API 1.1 and 1.2 had this kind for session persistence, and none since has it; "+
 			"the policy has no effect: write a SessionPersistencePolicy of limpet.dev/v1alpha1 with the same sessionPersistence fields "+
 			"below spec, or sessionPersistence in the XBackendTrafficPolicy or the rule")
 	}
@@ -90,7 +90,7 @@ func (a *admitter) passOverUntyped(d *read.Document) string {
 	}
 	_, named := d.Fields["metadata"]
 	if known || a.options.StrictKinds || kind == "" && d.StringAt("apiVersion") != "" && named {
-		a.rep.Error(d, field.Required(field.NewPath(missing), "every object names its type"))
+		a.rep.Error(report.InvalidField, d, field.Required(field.NewPath(missing), "every object names its type"))
 		return ""
 	}
 	if kind != "" {

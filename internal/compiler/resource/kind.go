@@ -107,13 +107,13 @@ func (d definition[T]) storeDocument(a *admitter, doc *read.Document) {
 		return
 	}
 	if d.validate != nil && (!d.anotherPlane || !a.options.ExternalControlPlane) {
-		a.rep.Error(doc, d.validate(value)...)
+		a.rep.Error(report.InvalidField, doc, d.validate(value)...)
 	}
 	meta := any(value).(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
 	if a.options.AssumeAdmitted && d.validate == nil && !d.loose {
-		a.rep.Error(doc, checkNames(meta)...)
+		a.rep.Error(report.InvalidField, doc, checkNames(meta)...)
 		if d.checkUnverified != nil {
-			a.rep.Error(doc, d.checkUnverified(value)...)
+			a.rep.Error(report.InvalidField, doc, d.checkUnverified(value)...)
 		}
 	}
 	kind := d.as
@@ -147,7 +147,7 @@ func (d definition[T]) decode(a *admitter, doc *read.Document, value *T) bool {
 	}
 	if err != nil {
 		path, message := describeTypeError(err)
-		a.rep.ErrorAt(doc, path, message)
+		a.rep.ErrorAt(report.InvalidField, doc, path, message)
 	}
 	return err == nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // nullNames are the fields of session settings that null takes away under another name, and nullMappings those whose
@@ -43,7 +44,7 @@ func readNulls(a *admitter, d *read.Document) {
 	for _, path := range slices.Sorted(maps.Keys(blocks)) {
 		block, _ := blocks[path].(map[string]any)
 		for _, name := range unsetNulls(block) {
-			a.rep.AdviseAt(d, path+"."+name, "null takes the field away in files only, for API servers drop it: write unset")
+			a.rep.AdviseAt(report.NullField, d, path+"."+name, "null takes the field away in files only, for API servers drop it: write unset")
 		}
 	}
 }

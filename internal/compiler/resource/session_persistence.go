@@ -87,7 +87,7 @@ func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
 		release, consistent := s.release(sessionapi.Unstated)
 		if shows[release] = true; !consistent {
 			_, errs := sessionapi.ReadInline(s.fields, s.path)
-			a.rep.Error(d, errs...)
+			a.rep.Error(report.InvalidField, d, errs...)
 		}
 		return nil
 	})
@@ -144,9 +144,9 @@ func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main 
 		}
 		text, is := value.(string)
 		if _, err := policyconfig.ParseDuration(text); !is {
-			a.rep.Error(d, field.TypeInvalid(s.path.Child(idleKey), value, "must be a string"))
+			a.rep.Error(report.InvalidField, d, field.TypeInvalid(s.path.Child(idleKey), value, "must be a string"))
 		} else if err != nil {
-			a.rep.Error(d, field.Invalid(s.path.Child(idleKey), text, err.Error()))
+			a.rep.Error(report.InvalidField, d, field.Invalid(s.path.Child(idleKey), text, err.Error()))
 		}
 	}
 	for _, s := range sessions {
@@ -154,7 +154,7 @@ func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main 
 			return
 		}
 		inline, errs := sessionapi.ReadInline(s.fields, s.path)
-		a.rep.Error(d, errs...)
+		a.rep.Error(report.InvalidField, d, errs...)
 		if a.sessions == nil {
 			a.sessions = map[string]*sessionapi.InlineSession{}
 		}
@@ -171,10 +171,11 @@ func (a *admitter) warnRefused(d *read.Document, fields map[string]any, of sessi
 		switch {
 		case isSaid || e.Field == "" || e.Field == "<nil>": // which says that there are others
 		case admission.IsUnknownField(e):
-			a.rep.WarnAt(d, e.Field, fmt.Sprintf("is no field of Gateway API %s: its API server refuses the %s, or drops the field without a word "+
-				"where fields are not validated%s", server, d.StringAt("kind"), sayWhere(e.Field)))
+			a.rep.WarnAt(report.DroppedField, d, e.Field, fmt.Sprintf("is no field of Gateway API %s: its API server refuses the %s, "+
+				"or drops the field without a word where fields are not validated%s", server, d.StringAt("kind"), sayWhere(e.Field)))
 		default:
-			a.rep.WarnAt(d, e.Field, fmt.Sprintf("the API server of Gateway API %s refuses the %s: %s", server, d.StringAt("kind"), e.ErrorBody()))
+			a.rep.WarnAt(report.DroppedField, d, e.Field, fmt.Sprintf("the API server of Gateway API %s refuses the %s: %s",
+				server, d.StringAt("kind"), e.ErrorBody()))
 		}
 	}
 }

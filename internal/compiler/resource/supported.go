@@ -115,7 +115,7 @@ func (w *fieldWalker) lookUp(pattern string) (support.Field, bool) {
 func reportUnsupported(d *read.Document, left []Fault, errors []report.Problem, rep *report.Report) {
 	for _, f := range left {
 		if !slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == report.ShownPath(f.Path) }) {
-			rep.UnsupportedAt(d, f.Path, f.Message)
+			rep.UnsupportedAt(report.UnsupportedField, d, f.Path, f.Message)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func NewPart(objects *resource.Objects, hasService func(key string) bool, rep *r
 			if fault == nil {
 				b.targets[key] = append(b.targets[key], policyTarget{o, i})
 			} else if o.Value.Spec.RetryConstraint != nil && len(o.Sessions) == 0 { // else package policy says it
-				rep.WarnFor(o, conditionReason(fault), fault)
+				rep.WarnFor(report.RetryNotHonoured, o, conditionReason(fault), fault)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func (b *Budgets) resolve(rep *report.Report) {
 		}
 		for _, t := range b.targets[key][1:] {
 			if t.policy.Value.Spec.RetryConstraint != nil {
-				rep.WarnForAt(t.policy, report.ReasonConflicted, field.NewPath("spec", "targetRefs").Index(t.index).String(),
+				rep.WarnForAt(report.PolicyConflict, t.policy, report.ReasonConflicted, field.NewPath("spec", "targetRefs").Index(t.index).String(),
 					first.String()+", which goes first, has this target: the retry budget has no effect on it")
 				effective.Overridden = append(effective.Overridden, Overridden{Policy: t.policy.Ref(), Fields: listFields(t.policy)})
 			}
@@ -182,7 +182,7 @@ func readBudget(o *trafficPolicy, rep *report.Report) *ir.RetryBudget {
 		}
 	}
 	path := field.NewPath("spec", "retryConstraint", "minRetryRate")
-	rep.AdviseFor(o, report.ReasonPartiallyProgrammed, "spec.retryConstraint", "beyond it a request is not tried again, as asked; "+
+	rep.AdviseFor(report.RetryAdvice, o, report.ReasonPartiallyProgrammed, "spec.retryConstraint", "beyond it a request is not tried again, as asked; "+
 		"its client gets what the last host has answered, where Gateway API wants 503, and 503 only if no host has")
 	rate := constraint.MinRetryRate
 	if rate == nil {
@@ -191,10 +191,10 @@ func readBudget(o *trafficPolicy, rep *report.Report) *ir.RetryBudget {
 	if rate.Count != nil {
 		budget.MinConcurrency = *rate.Count
 	} else {
-		rep.Advise(o, path.Child("count"), "left out, where the CRD has no default: 10 holds")
+		rep.Advise(report.RetryAdvice, o, path.Child("count"), "left out, where the CRD has no default: 10 holds")
 	}
 	if rate.Interval != nil && parseDuration(*rate.Interval) != rateInterval {
-		rep.WarnForAt(o, report.ReasonPartiallyProgrammed, path.Child("interval").String(),
+		rep.WarnForAt(report.RetryNotHonoured, o, report.ReasonPartiallyProgrammed, path.Child("interval").String(),
 			"not supported: Envoy lets count retries be under way at once, whatever the time, which is nearest to an interval of 1s")
 	}
 	return budget

@@ -17,6 +17,10 @@ import (
 // Row is one line of the table of verdicts: an object of which there is nothing to say but that it is accepted, or
 // one thing that there is to say of an object, or of a file that can't be read.
 type Row struct {
+	// Code is the finding's, and Severity is error, warning or advice; both are empty for an object that is just accepted.
+	Code     report.Code `json:"code,omitempty"`
+	Severity string      `json:"severity,omitempty"`
+
 	Object  string         `json:"object,omitempty"`
 	Verdict report.Verdict `json:"verdict"`
 	// Reason is that of the condition which says so, if any.
@@ -65,15 +69,12 @@ func ProblemRows(warnings []report.Problem) []Row {
 	return rows
 }
 
-// RefusalRows gives the lines of an input with documents that are no good. What is said of others than these depends on
-// references to them, so there is nothing to say of the others.
-func RefusalRows(errors []report.Problem) []Row {
-	rows := make([]Row, len(errors))
-	for i, p := range errors {
-		p.LeftOut = true
-		rows[i] = newRow(p, report.Refused)
+// Place gives FILE:LINE.
+func (r Row) Place() string {
+	if r.Line == 0 {
+		return r.File
 	}
-	return rows
+	return fmt.Sprintf("%s:%d", r.File, r.Line)
 }
 
 func newRow(p report.Problem, v report.Verdict) Row {
@@ -81,7 +82,10 @@ func newRow(p report.Problem, v report.Verdict) Row {
 	if p.LeftOut {
 		reason = cmp.Or(reason, report.ReasonInvalid) // no API server would admit it, or limpet can't read it
 	}
-	return Row{Object: p.Object, Verdict: v, Reason: reason, File: p.File, Line: p.Line, Path: p.Path, Message: p.Message}
+	return Row{
+		Code: p.Code, Severity: v.Severity(),
+		Object: p.Object, Verdict: v, Reason: reason, File: p.File, Line: p.Line, Path: p.Path, Message: p.Message,
+	}
 }
 
 func compareRows(a, b Row) int {
@@ -108,7 +112,7 @@ func IdleAdvice(objects []Object, subjects []report.Subject, controller gatewayv
 				string(v1alpha1.ConditionProgrammed),
 			); a.ControllerName == controller && c != nil &&
 				c.Status == metav1.ConditionFalse {
-				p := report.NewProblem(
+				p := report.NewProblem(report.PolicyIdle,
 					about,
 					"",
 					fmt.Sprintf("for %s %s: %s", stringOr(a.AncestorRef.Kind, ""), a.AncestorRef.Name, c.Message),

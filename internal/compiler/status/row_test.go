@@ -67,15 +67,6 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRowsOfRefusedInput refuses each document that is no good, under its own reason if it has one.
-func TestRowsOfRefusedInput(t *testing.T) {
-	rows := status.RefusalRows([]report.Problem{{File: "in.yaml", Line: 1, Message: "broken"}, {Object: "HTTPRoute shop/cart", File: "in.yaml", Line: 2, Path: "spec", Message: "no", Reason: "Own"}})
-	want := "in.yaml:1  Refused/Invalid  broken\nin.yaml:2 HTTPRoute shop/cart Refused/Own spec no"
-	if got := formatRows(rows); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
 // TestIdlePolicies advises of policies of which nothing holds at an ancestor, in limpet's own entries alone.
 func TestIdlePolicies(t *testing.T) {
 	kind := gatewayv1.Kind("Gateway")
@@ -100,6 +91,7 @@ func TestIdlePolicies(t *testing.T) {
 	}
 	got := status.IdleAdvice(objects, subjects, status.ControllerName)
 	want := []report.Problem{{
+		Code:   report.PolicyIdle,
 		Ref:    object.Ref{Kind: object.KindSessionPolicy, Namespace: "shop", Name: "idle"},
 		Object: "SessionPersistencePolicy shop/idle", Message: "for Gateway web: overridden by another", File: "in.yaml", Line: 1, Reason: "Overridden", Advice: true,
 	}}
@@ -119,7 +111,7 @@ func TestDocumentsOfStatus(t *testing.T) {
 		t.Errorf("got %v and\n%s\nwant\n%s", err, text, want)
 	}
 	for _, some := range [][]status.Object{nil, objects} {
-		text, err := status.JSON(some)
+		text, err := status.JSON(some, nil)
 		var list struct {
 			APIVersion, Kind string
 			Items            []json.RawMessage
@@ -132,7 +124,7 @@ func TestDocumentsOfStatus(t *testing.T) {
 	if _, err := status.YAML(broken); err == nil || !strings.HasPrefix(err.Error(), "A ns/a: ") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := status.JSON(broken); err == nil {
+	if _, err := status.JSON(broken, nil); err == nil {
 		t.Error("JSON writes what can't be written")
 	}
 }

@@ -24,13 +24,14 @@ func YAML(objects []Object) ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-// JSON writes statuses as a List, the way kubectl does.
-func JSON(objects []Object) ([]byte, error) {
+// JSON writes statuses as a List, the way kubectl does, with the findings next to them.
+func JSON(objects []Object, findings []Row) ([]byte, error) {
 	list := struct {
 		APIVersion string   `json:"apiVersion"`
 		Kind       string   `json:"kind"`
 		Items      []Object `json:"items"`
-	}{"v1", "List", objects}
+		Findings   []Row    `json:"findings"`
+	}{"v1", "List", objects, append([]Row{}, findings...)}
 	if objects == nil {
 		list.Items = []Object{}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
@@ -169,7 +170,7 @@ func (e *emitter) reportMissed() {
 			for _, r := range e.rules {
 				if r.copies != nil && r.Name != "" && p.Namespace == r.Route.Namespace && stringField(ref, "kind") == r.Route.Kind &&
 					stringField(ref, "name") == r.Route.Name && stringField(ref, "sectionName") == r.Name {
-					e.rep.NotSupportedBy(p.Subject, targetName, fmt.Sprintf("spec.targetRefs[%d].sectionName", i),
+					e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, fmt.Sprintf("spec.targetRefs[%d].sectionName", i),
 						"it holds for requests without a session alone: the sessions of the split go through further rules of the route; "+
 							"target the whole route")
 				}

@@ -7,6 +7,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -136,7 +137,7 @@ func (e *emitter) reportReplacedFilters() {
 		}
 		for _, g := range e.listGateways() {
 			if aims, _ := targetsGateway(p, doc, g); aims {
-				e.rep.NotSupportedBy(p.Subject, targetName, "spec."+field, "routes with sessions have limpet's "+what+" in their place")
+				e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, "spec."+field, "routes with sessions have limpet's "+what+" in their place")
 				break
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/suggest"
 )
 
@@ -63,7 +64,7 @@ func (e *emitter) reportUnknown(o *ir.Object, known namedFields, path string, pa
 			below, is := known[name]
 			if !is {
 				names := slices.Sorted(maps.Keys(known))
-				e.rep.WarnAt(o.Subject, at, "unknown field: Envoy Gateway "+release+" has none of this name"+suggest.DidYouMean(name, names))
+				e.rep.WarnAt(report.UnknownField, o.Subject, at, "unknown field: Envoy Gateway "+release+" has none of this name"+suggest.DidYouMean(name, names))
 				continue
 			}
 			e.reportUnknown(o, below, at, part[name])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // The filters whose order matters, as Envoy Gateway names them.
@@ -77,7 +78,7 @@ func (e *emitter) extendProxy(g *ir.Gateway) {
 	for _, position := range e.listPositions() {
 		order = append(order, fmt.Sprintf("{name: %s, after: %s}", position["name"], position["after"]))
 	}
-	e.rep.NotSupportedBy(g.Subject, targetName, path, fmt.Sprintf(
+	e.rep.NotSupportedBy(report.TargetLacks, g.Subject, targetName, path, fmt.Sprintf(
 		"%s has %s, which is not in the input: %s pass by authorization and limits of rates that are for a rule's sectionName, unless its "+
 			"spec.filterOrder ends with [%s]", from, g.Parameters.Ref, lacking, strings.Join(order, ", ")))
 }
@@ -99,7 +100,7 @@ func (e *emitter) checkOrder(p *ir.Object, spec jsonObject) {
 	for i, position := range listObjects(spec, "filterOrder") {
 		name, before, after := stringField(position, "name"), stringField(position, "before"), stringField(position, "after")
 		if name == sessionFilter && before == wasmFilter || name == wasmFilter && after == sessionFilter {
-			e.rep.NotSupportedBy(p.Subject, targetName, fmt.Sprintf("spec.filterOrder[%d]", i),
+			e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, fmt.Sprintf("spec.filterOrder[%d]", i),
 				"sessions need the Wasm filters before the session filter: a later entry turns the two round again")
 		}
 	}
@@ -162,12 +163,12 @@ func (e *emitter) setEnvironment(spec jsonObject) {
 // checkProxy reports settings of the user's with which sessions lose something.
 func (e *emitter) checkProxy(p *ir.Object, spec jsonObject) {
 	if stringField(spec, "routingType") == "Service" {
-		e.rep.NotSupportedBy(p.Subject, targetName, "spec.routingType",
+		e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, "spec.routingType",
 			"Envoy sees Services and not their endpoints: no session sticks")
 	}
 	for _, name := range []string{"mergeBackends", "mergeGateways"} {
 		if on, set := spec[name]; set && on != false {
-			e.rep.NotSupportedBy(p.Subject, targetName, "spec."+name,
+			e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, "spec."+name,
 				"Envoy's resources have other names than limpet's patches look for: "+
 					"sessions leave draining hosts and backends of weight 0")
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -109,7 +110,7 @@ func (e *emitter) allowHeader(r *sessionRule, rule jsonObject, list, header stri
 			appendEntry(settings, list, header)
 			continue
 		}
-		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("filters").Index(i).Child("cors", list).String(),
+		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("filters").Index(i).Child("cors", list).String(),
 			`"*" does not stand for the session's header where requests have credentials: list the headers, with `+header)
 	}
 }
@@ -144,10 +145,10 @@ func (e *emitter) setRetry(r *sessionRule, rule jsonObject) {
 		rule["retry"] = jsonObject{"attempts": ir.DefaultAttempts, "codes": []any{neverStatus}}
 	case r.failsWithHost() && rule["retry"] != nil:
 		delete(rule, "retry")
-		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("retry").String(),
+		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("retry").String(),
 			"a retry would move the sessions that onHostLost Fail keeps")
 	case r.RetriesCodes:
-		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("retry", "codes").String(),
+		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("retry", "codes").String(),
 			"codes for requests without a session alone: a retry moves the session from a host that answers with one of them")
 	}
 }

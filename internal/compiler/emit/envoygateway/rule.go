@@ -9,6 +9,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -94,15 +95,15 @@ func (e *emitter) supports(r *sessionRule) bool {
 	if led {
 		e.planCopies(r)
 	} else if r.isSplit() {
-		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("backendRefs").String(), noRoom)
+		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("backendRefs").String(), noRoom)
 	}
 	if len(r.Backends) > 0 && r.countLive() == 0 {
-		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().Child("backendRefs").String(),
+		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("backendRefs").String(),
 			"all weights are 0, and then Envoy Gateway answers 500 to requests of sessions too")
 	}
 	r.renamePolicies()
 	if r.failsWithHost() && r.hasRetriable() {
-		e.rep.NotSupportedBy(r.Route.Subject, targetName, r.path().String(),
+		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().String(),
 			"where a part of the split has onHostLost Fail, the others' requests are not tried again on another host either: "+
 				"one that is refused gets 503")
 	}
@@ -111,8 +112,8 @@ func (e *emitter) supports(r *sessionRule) bool {
 
 // noRoom is what a split lacks whose route is full.
 const noRoom = "the route has no room for a copy of the rule for each backend (16 rules and 128 matches, 16 headers each), " +
-	"so that sessions stay only while Envoy Gateway gives all backends one cluster: not while one is missing or has no ready endpoints, has names for " +
-	"addresses, or while the nearest zone goes first. One whose host is lost goes to any backend"
+	"so that sessions stay only while Envoy Gateway gives all backends one cluster: not while one is missing or has no ready endpoints, " +
+	"has names for addresses, or while the nearest zone goes first. One whose host is lost goes to any backend"
 
 // hasPerBackendSessions reports whether backends have sessions of their own. That wants a cluster for each backendRef,
 // so the route gets filters on them then.

@@ -18,7 +18,7 @@ func leaveOutOwnOutput(plan *ir.Plan, rep *report.Report) *ir.Plan {
 	for _, route := range plan.Routes {
 		if at, why := findOwnMark(route); why != nil {
 			own[route.Ref] = true
-			rep.ErrorAt(route.Subject, at, why.ErrorBody())
+			rep.ErrorAt(report.TargetLacks, route.Subject, at, why.ErrorBody())
 		}
 	}
 	if len(own) == 0 {
@@ -78,25 +78,25 @@ func (e *emitter) reportUnsupported() {
 		for i, rule := range route.Rules {
 			for n, ref := range rule.Backends {
 				if ref.Kind == object.KindXBackend {
-					e.rep.NotSupportedBy(route.Subject, targetName, fmt.Sprintf("spec.rules[%d].backendRefs[%d].kind", i, n),
+					e.rep.NotSupportedBy(report.TargetLacks, route.Subject, targetName, fmt.Sprintf("spec.rules[%d].backendRefs[%d].kind", i, n),
 						"Envoy Gateway does not know XBackend: its share of the traffic gets 500")
 				}
 			}
 		}
 	}
 	for _, p := range e.plan.Objects[object.KindLoadBalancer] {
-		e.rep.NotSupportedBy(p.Subject, targetName, "spec",
+		e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, "spec",
 			fmt.Sprintf("write a BackendTrafficPolicy for %s", extractSpec(p.JSON)))
 	}
 	for _, p := range e.plan.Objects[object.KindTrafficPolicy] {
 		if spec := extractSpec(p.JSON); capsRetries(spec) {
-			e.rep.NotSupportedBy(p.Subject, targetName, "spec.retryConstraint",
+			e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, "spec.retryConstraint",
 				fmt.Sprintf("write a BackendTrafficPolicy for %s", spec))
 		}
 	}
 	e.reportMissed()
 	for _, r := range e.plan.HostRoutes {
-		e.rep.NotSupportedBy(r.Subject, targetName, "kind", "Envoy Gateway does not know "+r.Kind)
+		e.rep.NotSupportedBy(report.TargetLacks, r.Subject, targetName, "kind", "Envoy Gateway does not know "+r.Kind)
 	}
 }
 

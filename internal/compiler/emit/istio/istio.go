@@ -180,14 +180,14 @@ const waypoint = "istio-waypoint"
 func (e *emitter) findProxySet(rule *ir.AttachedRule) (string, *proxySet) {
 	g := rule.Listener.Gateway
 	if g.Class == waypoint {
-		e.rep.NotSupportedBy(g.Subject, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
+		e.rep.NotSupportedBy(report.TargetLacks, g.Subject, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
 		return "", nil
 	}
 	if g.Selector == nil {
 		return "gateway " + g.Key(), &proxySet{first: g, name: "limpet-" + g.Name, namespace: g.Namespace, gateway: g.Name}
 	}
 	if len(g.Selector) == 0 {
-		e.rep.NotSupportedBy(g.Subject, Target, "spec.selector",
+		e.rep.NotSupportedBy(report.TargetLacks, g.Subject, Target, "spec.selector",
 			"without labels the Gateway's proxies can't be told from others")
 		return "", nil
 	}

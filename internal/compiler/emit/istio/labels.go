@@ -34,17 +34,17 @@ func (e *emitter) checkLabels(hosts map[string]bool) {
 		s, entry := services[host], e.plan.Hosts[host]
 		switch {
 		case !e.NativePin && s != nil && s.Labels[drainLabel] == "":
-			e.rep.AdviseAt(s.Subject, "metadata.labels", fmt.Sprintf(
+			e.rep.AdviseAt(report.NativePin, s.Subject, "metadata.labels", fmt.Sprintf(
 				"without the label %s, whatever its value, Istio takes hosts that terminate away at once, and their sessions move", drainLabel))
 		case !e.NativePin:
 		case s != nil && s.Labels[sessionLabel] == pin, entry != nil && entry.Labels[sessionLabel] == pin:
 		case s != nil:
 			e.addDocuments(e.addLabel(s, pin))
 		case entry != nil:
-			e.rep.WarnAt(entry.Subject, "metadata.labels", fmt.Sprintf(
+			e.rep.WarnAt(report.NativePin, entry.Subject, "metadata.labels", fmt.Sprintf(
 				"Istio pins only with the label %s: %s, which is yours to set", sessionLabel, pin))
 		default:
-			e.rep.WarnAt(e.findUser(host), "", fmt.Sprintf(
+			e.rep.WarnAt(report.NativePin, e.findUser(host), "", fmt.Sprintf(
 				"%s is not in the input: Istio pins only where it has the label %s: %s, which is yours to set", host, sessionLabel, pin))
 		}
 	}

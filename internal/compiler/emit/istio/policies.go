@@ -8,6 +8,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -52,7 +53,7 @@ func (e *emitter) reportRetries(r *enabledRule) {
 
 // reportRule says what of a rule Istio can't do.
 func (e *emitter) reportRule(rule *ir.AttachedRule, below, why string) {
-	e.rep.NotSupportedBy(rule.Route.Subject, Target, rulePath(rule)+below, why)
+	e.rep.NotSupportedBy(report.TargetLacks, rule.Route.Subject, Target, rulePath(rule)+below, why)
 }
 
 // withhold takes its sessions from a rule, on all listeners of the same proxies, and reports why.

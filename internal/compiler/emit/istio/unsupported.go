@@ -6,6 +6,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -14,18 +15,18 @@ func (e *emitter) reportUnsupported() {
 	e.reportMirrors()
 	e.reportCORS()
 	for _, r := range e.plan.HostRoutes {
-		e.rep.NotSupportedBy(r.Subject, Target, "", "Istio does not know "+r.Kind)
+		e.rep.NotSupportedBy(report.TargetLacks, r.Subject, Target, "", "Istio does not know "+r.Kind)
 	}
 	for _, b := range e.plan.Objects[object.KindXBackend] {
-		e.rep.NotSupportedBy(b.Subject, Target, "", "Istio knows no XBackend")
+		e.rep.NotSupportedBy(report.TargetLacks, b.Subject, Target, "", "Istio knows no XBackend")
 	}
 	for _, p := range e.plan.Objects[object.KindLoadBalancer] {
-		e.rep.NotSupportedBy(p.Subject, Target, "spec",
+		e.rep.NotSupportedBy(report.TargetLacks, p.Subject, Target, "spec",
 			"what spreads requests without sessions is spec.trafficPolicy.loadBalancer of a DestinationRule")
 	}
 	for _, p := range e.plan.Objects[object.KindTrafficPolicy] {
 		if e.capsRetries(p) {
-			e.rep.NotSupportedBy(p.Subject, Target, "spec.retryConstraint",
+			e.rep.NotSupportedBy(report.TargetLacks, p.Subject, Target, "spec.retryConstraint",
 				"what caps retries is spec.trafficPolicy.connectionPool of a DestinationRule")
 		}
 	}
@@ -39,7 +40,7 @@ func (e *emitter) reportMirrors() {
 			continue
 		}
 		told[a.Rule] = true
-		e.rep.NotSupportedBy(a.Route.Subject, Target, rulePath(a)+".filters",
+		e.rep.NotSupportedBy(report.TargetLacks, a.Route.Subject, Target, rulePath(a)+".filters",
 			"its mirrors get the session's token: Istio has no field for what copies lack, and an EnvoyFilter adds mirrors to Envoy's list "+
 				"of them but changes none")
 	}
@@ -57,7 +58,7 @@ func (e *emitter) reportCORS() {
 			headers, expose := a.CORS.Lacks(p.SessionName)
 			if p.Type == policyconfig.TypeHeader && (headers || expose) {
 				told[a.Rule] = true
-				e.rep.NotSupportedBy(a.Route.Subject, Target, rulePath(a), "Istio reads what the rule says of CORS itself, and pages of other "+
+				e.rep.NotSupportedBy(report.TargetLacks, a.Route.Subject, Target, rulePath(a), "Istio reads what the rule says of CORS itself, and pages of other "+
 					"sites can't keep the session: add "+p.SessionName+" to its allowHeaders and exposeHeaders")
 			}
 		}
