@@ -149,7 +149,8 @@ func reportRejected(in *status.Input, served *Served, rep *report.Report) {
 func reportParameters(in *status.Input, served *Served, rep *report.Report) {
 	for _, g := range in.Attachments.Gateways {
 		if words := served.Proxies[g.Gateway.Key()].Invalid; words != "" {
-			rep.WarnForAt(report.InvalidParameters, g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters), "spec.infrastructure.parametersRef", words)
+			rep.WarnForAt(report.InvalidParameters, g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters),
+				"spec.infrastructure.parametersRef", words)
 		}
 	}
 	for _, c := range in.Objects.Classes {

@@ -13,7 +13,8 @@ func TestFollowerNodes(t *testing.T) {
 	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: &Served{}}}
 	f := newFollower(t, o)
 	sources := []Source{
-		{Name: "frame.yaml", Data: []byte(placesFrame)}, newPlacedRoute("a one a.example"), newPlacedRoute("b two b.example"),
+		{Name: "frame.yaml", Data: []byte(placesFrame)},
+		newPlacedRoute("a one a.example"), newPlacedRoute("b two b.example"),
 		{Name: "slice.yaml", Data: []byte("apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n" +
 			"metadata: {name: app, labels: {kubernetes.io/service-name: app}}\naddressType: IPv4\n" +
 			"ports: [{port: 8080}]\nendpoints: [{addresses: [10.0.0.1]}, {addresses: [10.0.0.5]}]\n")},

@@ -97,7 +97,7 @@ var heldCases = []struct {
 }{
 	{"nobody follows endpoints", TargetEnvoy, map[string]string{"drainTimeout": "10m"}},
 	{"Istio", TargetIstio, map[string]string{"identity": "Address", "drainTimeout": "none", "keepUnselected": "0s"}},
-	{"Envoy Gateway", TargetEnvoyGateway, map[string]string{"identity": "Address", "onHostLost": "Rebalance", "revocation.backends": "none"}},
+	{"Envoy Gateway", TargetEnvoyGateway, map[string]string{"identity": "Address", "revocation.backends": "none"}},
 }
 
 // TestDescribeWhatHolds holds that describe shows what holds on the target, with the reason, and what is written as overridden.

@@ -185,7 +185,7 @@ func TestS68Names(t *testing.T) {
 
 // TestS73TimeoutsAndRetries compiles the example and compares the routes with the document's table.
 func TestS73TimeoutsAndRetries(t *testing.T) {
-	text, block := ruleText(t, "S73", "## Index")
+	text, block := ruleText(t, "S73", "## 17.")
 	result := compileExample(t, exampleBase+block+exampleService)
 	var bootstrap any
 	if err := yaml.Unmarshal(result.Main(), &bootstrap); err != nil {

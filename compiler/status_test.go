@@ -180,6 +180,7 @@ func statusAndSettings(t *testing.T, g golden) string {
 	if err != nil {
 		t.Fatalf("%s: %s: %v", g.name, words, err)
 	}
+	d.Budgets = nil // of two routes at a hostname the first in the input takes the room for it (S75)
 	settings, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)

@@ -111,6 +111,9 @@ func (d document) withTests(t *testing.T, rules []rule, tests map[string][]held)
 	for line := range strings.Lines(strings.TrimRight(handWritten, "\n") + "\n") {
 		if row := itemRow.FindStringSubmatch(strings.TrimSpace(line)); row != nil {
 			items++
+			if strings.HasPrefix(row[1], "2") && rulesOf[row[1]] == nil {
+				t.Errorf("no rule of semantics.md names %s", row[1])
+			}
 			line = fmt.Sprintf("| %s | %s | %s | %s | %s |\n", row[1], row[2], row[3], strings.Join(rulesOf[row[1]], ", "), links(tests[row[1]]))
 		}
 		out.WriteString(line)

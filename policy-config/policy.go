@@ -1,10 +1,5 @@
 package policyconfig
 
-import (
-	"cmp"
-	"time"
-)
-
 // Type says what carries the token (GEP-1619, SessionPersistenceType).
 type Type string
 
@@ -83,11 +78,6 @@ type Policy struct {
 	Cache Cache `json:"cache,omitzero"`
 	// Revocation voids older sessions without a change of keys.
 	Revocation Revocation `json:"revocation,omitzero"`
-}
-
-// LongestUnused is the longest time for which a session goes on without a request; 0 for one that ends with nothing but its key.
-func (p *Policy) LongestUnused() time.Duration {
-	return time.Duration(cmp.Or(p.IdleTimeout, p.AbsoluteTimeout)) * time.Second
 }
 
 // OnHostLost is what becomes of a session whose host is gone, unhealthy or refuses.

@@ -29,7 +29,8 @@ func TestPeek(t *testing.T) {
 func TestDigests(t *testing.T) {
 	secret := make([]byte, MinSecret)
 	ring, err := NewRing([]Key{
-		{ID: "late", Secret: secret, NotBefore: noon + 100}, {ID: "brief", Secret: secret, NotBefore: noon + 50, NotAfter: noon + 60},
+		{ID: "late", Secret: secret, NotBefore: noon + 100},
+		{ID: "brief", Secret: secret, NotBefore: noon + 50, NotAfter: noon + 60},
 		{ID: "old", Secret: secret},
 	})
 	if err != nil {

@@ -94,7 +94,9 @@ func newCheck() *cobra.Command {
 	registerTarget(c.Flags(), &cc.target, "check for")
 	c.Flags().StringArrayVar(&cc.since, "since", nil,
 		"warn of rules whose sessions end when the input takes the place of\nthat in `PATH`; may be repeated")
-	c.Flags().StringVarP(&cc.format, "output", "o", formatText, "print `text|yaml|json|github`: findings for people, or as\nworkflow commands of GitHub, or the statuses with all there is to say")
+	c.Flags().StringVarP(&cc.format, "output", "o", formatText,
+		"print `text|yaml|json|github`: findings for people, or as\n"+
+			"workflow commands of GitHub, or the statuses with all there is to say")
 	return c
 }
 

@@ -136,7 +136,7 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 		if log, err = envoyproc.NewLog(dir + ".log"); err != nil {
 			return err
 		}
-		defer log.Close()
+		defer func() { _ = log.Close() }()
 		cmd.Stderr, cmd.WaitDelay = log, envoyproc.Grace
 		message.Printf(c.ErrOrStderr(), "Envoy's log goes to %s", log.Name())
 	}

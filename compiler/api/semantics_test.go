@@ -2,14 +2,10 @@ package api_test
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,8 +22,6 @@ var (
 	yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 	ruleStart = regexp.MustCompile(`(?m)^\*\*S(\d+)\.`)
 	ruleRef   = regexp.MustCompile(`\bS(\d+)\b`)
-	itemRef   = regexp.MustCompile(`\b(2[A-D])\.(O?)(\d+)\b`)
-	itemCount = map[string]int{"2A": 31, "2B": 11, "2C": 21, "2D": 6}
 )
 
 // TestSemanticsExamples admits every document of every YAML block: ours by our CRDs, those of Gateway API by the
@@ -102,67 +96,4 @@ func TestSemanticsRules(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestSemanticsIndex holds that every item of the four lists of requirements is named by a rule, and that the index
-// at the document's end is what the rules say.
-func TestSemanticsIndex(t *testing.T) {
-	text := string(readFile(t, semantics))
-	body, index, found := strings.Cut(text, "\n## Index\n")
-	if !found {
-		t.Fatal("no index")
-	}
-	byItem := itemsByRule(t, body)
-	var want strings.Builder
-	for _, list := range slices.Sorted(maps.Keys(itemCount)) {
-		want.WriteString(indexRow(t, list, byItem))
-	}
-	head, _, _ := strings.Cut(index, "|---|---|\n")
-	compareGolden(t, semantics, []byte(body+"\n## Index\n"+head+"|---|---|\n"+want.String()))
-}
-
-// itemsByRule gives, for each item such as 2B.O3, the numbers of the rules whose text names it.
-func itemsByRule(t *testing.T, body string) map[string][]int {
-	t.Helper()
-	byItem := map[string][]int{}
-	for _, section := range regexp.MustCompile(`(?m)^#+ `).Split(body, -1) {
-		starts := ruleStart.FindAllStringSubmatchIndex(section, -1)
-		for i, m := range starts {
-			end := len(section)
-			if i+1 < len(starts) {
-				end = starts[i+1][0]
-			}
-			rule, _ := strconv.Atoi(section[m[2]:m[3]])
-			for _, item := range itemRef.FindAllString(section[m[0]:end], -1) {
-				if !slices.Contains(byItem[item], rule) {
-					byItem[item] = append(byItem[item], rule)
-				}
-			}
-		}
-	}
-	return byItem
-}
-
-// indexRow writes one list's line of the index.
-func indexRow(t *testing.T, list string, byItem map[string][]int) string {
-	t.Helper()
-	names := map[string]string{
-		"2A": "GEP-1619 at 1.7.0", "2B": "GEP-1619 at 1.6.3", "2C": "GEP-713", "2D": "GEP-3388",
-	}
-	prefix := map[string]string{"2B": "O"}[list]
-	var cells []string
-	for n := 1; n <= itemCount[list]; n++ {
-		item := prefix + strconv.Itoa(n)
-		rules := byItem[list+"."+item]
-		if len(rules) == 0 {
-			t.Errorf("no rule names %s.%s", list, item)
-		}
-		slices.SortFunc(rules, cmp.Compare[int])
-		mentions := make([]string, len(rules))
-		for i, r := range rules {
-			mentions[i] = "S" + strconv.Itoa(r)
-		}
-		cells = append(cells, item+": "+strings.Join(mentions, ", "))
-	}
-	return fmt.Sprintf("| %s, %s | %s |\n", list, names[list], strings.Join(cells, " · "))
 }

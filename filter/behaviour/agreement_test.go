@@ -100,7 +100,9 @@ func pickOne[T any](random *rand.Rand, list []T) T { return list[random.IntN(len
 // request is what a client sends.
 func (a *attacker) request(route string) [][2]string {
 	h := [][2]string{
-		{":method", pickOne(a.random, []string{"GET", "GET", "POST", "OPTIONS"})}, {":path", "/"}, {":authority", "shop.example"},
+		{":method", pickOne(a.random, []string{"GET", "GET", "POST", "OPTIONS"})},
+		{":path", "/"},
+		{":authority", "shop.example"},
 		{"x-forwarded-proto", pickOne(a.random, []string{"https", "https", "http"})},
 	}
 	for range a.random.IntN(4) {

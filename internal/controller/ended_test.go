@@ -30,10 +30,14 @@ func TestEnded(t *testing.T) {
 		ring policyconfig.KeyRing
 		want string
 	}{
-		"a rule is renamed": {strings.Replace(sessionText, "name: pay", "name: paid", 1), ring,
-			`the sessions of a rule ended: spec.rules: no rule is named "pay" any more`},
-		"another key": {sessionText, keyfile.NewRing("next"),
-			`the sessions of a rule ended: the key "k", with which they may be signed, is in the ring no more`},
+		"a rule is renamed": {
+			strings.Replace(sessionText, "name: pay", "name: paid", 1), ring,
+			`the sessions of a rule ended: spec.rules: no rule is named "pay" any more`,
+		},
+		"another key": {
+			sessionText, keyfile.NewRing("next"),
+			`the sessions of a rule ended: the key "k", with which they may be signed, is in the ring no more`,
+		},
 		"a key more": {sessionText, policyconfig.KeyRing{Keys: append(keyfile.NewRing("next").Keys, ring.Keys...)}, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -24,10 +24,10 @@ const (
 	maxTotal = 512 << 20 // bytes
 )
 
-// Read reads the files that the user named: files, folders (every *.yaml, *.yml and *.json below them, in
-// alphabetical order), URLs, "-" for the standard input, patterns such as "routes/*.yaml", or several of these with commas between them. A file named twice is read once. Of each file no more is
-// read than compiler.Compile needs to refuse it as too large. A file of a folder that can't be read is a source with a problem;
-// what the user named must be there. All errors are joined.
+// Read reads what the user named: files, folders (every *.yaml, *.yml and *.json below them, in alphabetical order), URLs, "-" for
+// the standard input, patterns such as "routes/*.yaml", or several of these with commas between them. A file named twice is read
+// once. Of each file no more is read than compiler.Compile needs to refuse it as too large. A file of a folder that can't be read
+// is a source with a problem; what the user named must be there. All errors are joined.
 func Read(paths []string, stdin io.Reader) ([]compiler.Source, error) {
 	r := reader{stdin: stdin, seen: map[string]bool{}}
 	var errs []error

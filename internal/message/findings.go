@@ -53,7 +53,8 @@ func PrintFindings(to io.Writer, rows []status.Row, style Style) {
 			continue
 		}
 		what := title(alike)
-		style.printLine(to, alike[0].Severity, fmt.Sprintf("%s times: %s%s", Thousands(len(alike)), cmp.Or(what, alike[0].Message), code(alike[0])))
+		style.printLine(to, alike[0].Severity, fmt.Sprintf("%s times: %s%s", Thousands(len(alike)), cmp.Or(what,
+			alike[0].Message), code(alike[0])))
 		for _, r := range alike[:maxAlike] {
 			own := r.Message
 			if what == "" {

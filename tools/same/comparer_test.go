@@ -132,7 +132,7 @@ func fakeLimpet(change func(args []string, text string) string) starter {
 	return func() (runner, func()) { return run, func() {} }
 }
 
-const fakeReport = `{"problems": [
+const fakeReport = `{"findings": [
 	{"object": "Gateway default/web", "verdict": "Warning", "path": "spec", "message": "m"}
 ]}`
 

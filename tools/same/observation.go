@@ -108,12 +108,12 @@ func (o *observation) readReport(path string) error {
 		return nil
 	}
 	var report struct {
-		Problems []problem `json:"problems"`
+		Findings []problem `json:"findings"`
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &report)
 	}
-	o.problems = report.Problems
+	o.problems = report.Findings
 	return err
 }
 

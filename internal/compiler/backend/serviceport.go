@@ -290,7 +290,8 @@ func (p *ServicePort) reportDistribution(rep *report.Report, path *field.Path) {
 	switch {
 	case p.TrafficDistribution == "":
 	case p.inputs.places.zone() == "":
-		rep.Advise(report.ServiceAdvice, p.inputs.service, path, "every endpoint is as good as any other, wherever it runs: --zone says in which zone Envoy is")
+		rep.Advise(report.ServiceAdvice, p.inputs.service, path,
+			"every endpoint is as good as any other, wherever it runs: --zone says in which zone Envoy is")
 	case p.TrafficDistribution == corev1.ServiceTrafficDistributionPreferSameNode:
 		rep.Advise(report.ServiceAdvice, p.inputs.service, path, "it is that of the zone, PreferSameZone: on which node Envoy runs is not known")
 	}

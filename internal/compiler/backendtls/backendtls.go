@@ -75,7 +75,8 @@ func NewPart(objects *resource.Objects, services Services, rep *report.Report) *
 				continue
 			}
 			if first := all.at[target]; first != nil {
-				rep.WarnForAt(report.PolicyConflict, p, report.ReasonConflicted, path.String(), first.Policy.String()+", which goes first, has this target")
+				rep.WarnForAt(report.PolicyConflict, p, report.ReasonConflicted, path.String(),
+					first.Policy.String()+", which goes first, has this target")
 				continue
 			}
 			all.at[target] = &Effective{Policy: p.Ref(), TLS: tls}

@@ -63,7 +63,8 @@ func (b *builder) readClientValidations(g *resource.Object[gatewayv1.Gateway]) (
 		at := path.Child("perPort").Index(i)
 		v.perPort[p.Port] = b.readClientValidation(g, at.Child("tls", "validation"), p.TLS.Validation)
 		if !b.speaksHTTPS(g, p.Port) {
-			b.rep.Advise(report.ClientValidationAdvice, g, at.Child("port"), fmt.Sprintf("no HTTPS listener of %s has port %d: nothing is verified there", g, p.Port))
+			b.rep.Advise(report.ClientValidationAdvice, g, at.Child("port"),
+				fmt.Sprintf("no HTTPS listener of %s has port %d: nothing is verified there", g, p.Port))
 		}
 	}
 	return v
@@ -109,7 +110,8 @@ func (b *builder) readClientValidation(
 	}
 	v.by = &ir.ClientValidation{Authorities: authorities.String(), AllowInvalid: spec.Mode == gatewayv1.AllowInsecureFallback}
 	if v.by.AllowInvalid {
-		b.rep.Advise(report.ClientValidationAdvice, g, path.Child("mode"), "clients get in without a certificate, and with one that no authority vouches for")
+		b.rep.Advise(report.ClientValidationAdvice, g, path.Child("mode"),
+			"clients get in without a certificate, and with one that no authority vouches for")
 	}
 	return v
 }

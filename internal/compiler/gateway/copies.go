@@ -90,9 +90,10 @@ func (b *builder) tellHosts(c *copies, wide ownedHost) {
 
 // tellWithheld tells a route that it is not laid out to the hostnames which one of its own covers.
 func (b *builder) tellWithheld(route *Route, short Shortage, wide ownedHost) {
-	b.rep.WarnFor(report.HostsWithheld, route, report.ReasonHostsWithheld, field.Invalid(field.NewPath("spec", "hostnames"), wide.hostname, fmt.Sprintf(
-		"%s, and those that go first leave no room for this one's matches in the %s of %s: requests for these hostnames do not reach it. "+
-			"Give it fewer matches, or the hostnames that it is for", describeCopies(wide), InMiB(short.Most), short.Budget)))
+	b.rep.WarnFor(report.HostsWithheld, route, report.ReasonHostsWithheld, field.Invalid(field.NewPath("spec", "hostnames"),
+		wide.hostname, fmt.Sprintf(
+			"%s, and those that go first leave no room for this one's matches in the %s of %s: requests for these hostnames do not reach it. "+
+				"Give it fewer matches, or the hostnames that it is for", describeCopies(wide), InMiB(short.Most), short.Budget)))
 }
 
 // maxToldHosts is how many hostnames are listed.
@@ -104,7 +105,8 @@ func (b *builder) tellWithout(route *Route, hostnames []string, short Shortage, 
 	if more := len(hostnames) - maxToldHosts; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	b.rep.WarnFor(report.HostsWithheld, route, report.ReasonFallbackWithheld, field.Invalid(field.NewPath("spec", "hostnames"), text, fmt.Sprintf(
+	b.rep.WarnFor(report.HostsWithheld, route, report.ReasonFallbackWithheld, field.Invalid(field.NewPath("spec",
+		"hostnames"), text, fmt.Sprintf(
 		"%s, and what goes first leaves no room for them here in the %s of %s: requests that no other route takes get 404. "+
 			"Give the routes for %q fewer matches", describeCopies(wide), InMiB(short.Most), short.Budget, wide.hostname)))
 }

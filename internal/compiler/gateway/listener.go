@@ -157,7 +157,8 @@ func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map
 		b.rep.Warn(report.UnservedClass, g, e)
 		return false
 	case controller != "":
-		b.rep.Advise(report.OtherClass, g, path, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out", controller, b.controller))
+		b.rep.Advise(report.OtherClass, g, path, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out",
+			controller, b.controller))
 		return false
 	case b.isolated:
 		return true
@@ -267,8 +268,9 @@ func newListener(g *resource.Object[gatewayv1.Gateway], spec *gatewayv1.Listener
 func (b *builder) listen(l *listener, at netip.AddrPort) {
 	claim := Claim{at, l.gateway.Ref()}
 	if why := b.refused[claim]; why != "" {
-		b.rep.WarnFor(report.PortUnavailable, l.Subject(), string(gatewayv1.ListenerReasonPortUnavailable), field.Invalid(l.path.Child("port"), l.spec.Port,
-			fmt.Sprintf("%s: %s does not listen on %s", why, l.Subject(), at)))
+		b.rep.WarnFor(report.PortUnavailable, l.Subject(), string(gatewayv1.ListenerReasonPortUnavailable),
+			field.Invalid(l.path.Child("port"), l.spec.Port,
+				fmt.Sprintf("%s: %s does not listen on %s", why, l.Subject(), at)))
 		return
 	}
 	key := portKey{at: at, udp: l.spec.Protocol == gatewayv1.UDPProtocolType}
@@ -287,9 +289,10 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 		return
 	}
 	if other := b.ports[key][l.hostname]; other != nil {
-		b.rep.WarnFor(report.ListenerConflict, l.Subject(), string(gatewayv1.ListenerReasonHostnameConflict), field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
-			"conflicts with listener %s of %s, which has the same port and hostname: the listener is left out on %s",
-			other.spec.Name, other.Subject(), at)))
+		b.rep.WarnFor(report.ListenerConflict, l.Subject(), string(gatewayv1.ListenerReasonHostnameConflict),
+			field.Invalid(l.path, string(l.spec.Name), fmt.Sprintf(
+				"conflicts with listener %s of %s, which has the same port and hostname: the listener is left out on %s",
+				other.spec.Name, other.Subject(), at)))
 		return
 	}
 	l.findOverlaps(b.ports[key])

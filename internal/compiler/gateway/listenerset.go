@@ -118,14 +118,16 @@ func (b *builder) checkStraySets() {
 		key := resource.GatewayOf(set)
 		switch _, known := b.listeners[key]; {
 		case key == "":
-			b.rep.Advise(report.OtherParent, set, path.Child("kind"), "limpet serves Gateways: a ListenerSet for another parent is left to those who serve that")
+			b.rep.Advise(report.OtherParent, set, path.Child("kind"),
+				"limpet serves Gateways: a ListenerSet for another parent is left to those who serve that")
 		case !known:
 			namespace := set.Namespace
 			if ref.Namespace != nil {
 				namespace = string(*ref.Namespace)
 			}
 			gateway := object.Ref{Kind: object.KindGateway, Namespace: namespace, Name: string(ref.Name)}
-			b.rep.Warn(report.ListenerSetRefused, set, newNotFoundError(path.Child("name"), ref.Name, b.objects.Absence(gateway)+": the ListenerSet is left out"))
+			b.rep.Warn(report.ListenerSetRefused, set, newNotFoundError(path.Child("name"), ref.Name,
+				b.objects.Absence(gateway)+": the ListenerSet is left out"))
 			b.listeners[setKey(set.Key())] = nil
 		}
 	}

@@ -19,7 +19,8 @@ const refusedClass gatewayv1.GatewayController = "refused"
 // refuseClass reports what of a GatewayClass is not supported, and whether there is anything.
 func (b *builder) refuseClass(c *resource.Object[gatewayv1.GatewayClass]) bool {
 	for _, f := range c.Faults {
-		b.rep.ErrorForAt(report.GatewayRefused, c, string(gatewayv1.GatewayClassReasonInvalidParameters), f.Path, f.Message+": the class is not accepted")
+		b.rep.ErrorForAt(report.GatewayRefused, c, string(gatewayv1.GatewayClassReasonInvalidParameters), f.Path,
+			f.Message+": the class is not accepted")
 	}
 	return len(c.Faults) > 0
 }

@@ -43,14 +43,16 @@ func (b *builder) readProxies(g *resource.Object[gatewayv1.Gateway]) frontProxie
 		return p
 	}
 	if len(p.trusted) == 0 {
-		b.rep.WarnAt(report.TrustedProxies, g, path, "left out: whoever reaches the port could say what it likes; name the proxies in "+TrustedAnnotation)
+		b.rep.WarnAt(report.TrustedProxies, g, path,
+			"left out: whoever reaches the port could say what it likes; name the proxies in "+TrustedAnnotation)
 		return p
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		number, err := strconv.ParseUint(strings.TrimSpace(part), 10, 16)
 		if err != nil || number == 0 {
-			b.rep.WarnAt(report.TrustedProxies, g, path, fmt.Sprintf("Invalid value: %q: must be the proxies' ports at which TLS ends, with commas between them, "+
-				"such as 443: this one is left out", strings.TrimSpace(part)))
+			b.rep.WarnAt(report.TrustedProxies, g, path,
+				fmt.Sprintf("Invalid value: %q: must be the proxies' ports at which TLS ends, with commas between them, "+
+					"such as 443: this one is left out", strings.TrimSpace(part)))
 			continue
 		}
 		p.tlsPorts = append(p.tlsPorts, uint32(number))
@@ -105,8 +107,9 @@ func (b *builder) readTrusted(g *resource.Object[gatewayv1.Gateway]) []netip.Pre
 		prefix, err := netip.ParsePrefix(strings.TrimSpace(part))
 		switch {
 		case err != nil:
-			b.rep.WarnAt(report.TrustedProxies, g, path, fmt.Sprintf("Invalid value: %q: must be CIDRs with commas between them, such as 10.0.0.0/8, 10.1.2.3/32: "+
-				"this one is left out", strings.TrimSpace(part)))
+			b.rep.WarnAt(report.TrustedProxies, g, path,
+				fmt.Sprintf("Invalid value: %q: must be CIDRs with commas between them, such as 10.0.0.0/8, 10.1.2.3/32: "+
+					"this one is left out", strings.TrimSpace(part)))
 		case prefix.Bits() == 0:
 			b.rep.WarnAt(report.TrustedProxies, g, path, fmt.Sprintf("Invalid value: %q: would believe every client: this one is left out", prefix))
 		default:

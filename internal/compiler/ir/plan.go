@@ -97,7 +97,8 @@ func (p *Plan) MayWrite(ref object.Ref, owner string, rep *report.Report) bool {
 	case was == nil, was.Ours && (was.Owner == "" || was.Owner == owner):
 		return true
 	case !was.Ours:
-		rep.ErrorAt(report.NotOwned, was.Subject, "metadata.labels", fmt.Sprintf("limpet would write %s, and this one is not limpet's: rename it", ref))
+		rep.ErrorAt(report.NotOwned, was.Subject, "metadata.labels",
+			fmt.Sprintf("limpet would write %s, and this one is not limpet's: rename it", ref))
 	default:
 		rep.ErrorAt(report.NotOwned, was.Subject, "metadata.labels", fmt.Sprintf(
 			"limpet would write %s for the owner %q, and it is %q's: %s", ref, owner, was.Owner, cure))
@@ -127,8 +128,9 @@ func (p *Plan) ReportOwner(owner string, rep *report.Report) {
 	if owner != "" {
 		compiled = "with --owner " + owner
 	}
-	rep.ErrorAt(report.NotOwned, whole{}, "", fmt.Sprintf("no rule has sessions: limpet's objects in the input are %s's, and this is compiled %s",
-		strings.Join(slices.Compact(others), "'s and "), compiled))
+	rep.ErrorAt(report.NotOwned, whole{}, "",
+		fmt.Sprintf("no rule has sessions: limpet's objects in the input are %s's, and this is compiled %s",
+			strings.Join(slices.Compact(others), "'s and "), compiled))
 }
 
 // whole is the input as what a problem is about.

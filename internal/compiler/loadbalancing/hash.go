@@ -68,13 +68,15 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 		}
 		return p
 	case v1alpha1.CookieStrategy:
-		rep.Advise(report.ForeignCookie, about, at.Child("strategy"), "requests are spread by Contour's own cookie, "+contourCookie+", which anyone can make and "+
-			"no host is bound to: attach a SessionPersistencePolicy for a session in a signed token")
+		rep.Advise(report.ForeignCookie, about, at.Child("strategy"),
+			"requests are spread by Contour's own cookie, "+contourCookie+", which anyone can make and "+
+				"no host is bound to: attach a SessionPersistencePolicy for a session in a signed token")
 		session := time.Duration(0)
 		p.hashes = []hashEntry{{ir.Hash{Cookie: contourCookie, TTL: &session, Path: "/"}, at.Child("strategy")}}
 	}
 	if len(spec.RequestHashPolicies) > 0 {
-		rep.WarnForAt(report.BalancingNotHonoured, about, report.ReasonPartiallyProgrammed, entries.String(), "ignored: the strategy is not RequestHash")
+		rep.WarnForAt(report.BalancingNotHonoured, about, report.ReasonPartiallyProgrammed, entries.String(),
+			"ignored: the strategy is not RequestHash")
 	}
 	return p
 }

@@ -19,7 +19,8 @@ import (
 func (l *lowerer) adviseOfCORS(route *gateway.Route, path *field.Path, rule int) {
 	redirects := func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestRedirect != nil }
 	if slices.ContainsFunc(route.Value.Spec.Rules[rule].Filters, redirects) {
-		l.rep.Advise(report.FilterWithoutEffect, route, path.Child("cors"), "has no effect: Envoy redirects requests of the rule without a look at it")
+		l.rep.Advise(report.FilterWithoutEffect, route, path.Child("cors"),
+			"has no effect: Envoy redirects requests of the rule without a look at it")
 	}
 }
 

@@ -389,9 +389,10 @@ func (l *lowerer) refuseSplitFilters(route *gateway.Route, path *field.Path, cho
 		if c.equals(&choices[0].edits) {
 			continue
 		}
-		l.rep.WarnForAt(report.SplitNotSupported, route, string(gatewayv1.RouteReasonUnsupportedValue), path.Child("backendRefs").String(), fmt.Sprintf(
-			"filters of single backends are not supported where one session is for all of the rule's: every request of the rule gets %s",
-			strconv.Itoa(gateway.UnresolvedStatusCode(route))))
+		l.rep.WarnForAt(report.SplitNotSupported, route, string(gatewayv1.RouteReasonUnsupportedValue),
+			path.Child("backendRefs").String(), fmt.Sprintf(
+				"filters of single backends are not supported where one session is for all of the rule's: every request of the rule gets %s",
+				strconv.Itoa(gateway.UnresolvedStatusCode(route))))
 		return true
 	}
 	return false

@@ -83,7 +83,8 @@ func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices [
 			continue
 		}
 		if at := slices.IndexFunc(c.backend.Endpoints, func(e ir.Endpoint) bool { return e.Pod.UID != "" }); at >= 0 {
-			l.rep.Advise(report.AddressReuse, route, path, fmt.Sprintf("an address of %s that passes to another pod takes sessions with it: %s", c.backend.Name, why))
+			l.rep.Advise(report.AddressReuse, route, path,
+				fmt.Sprintf("an address of %s that passes to another pod takes sessions with it: %s", c.backend.Name, why))
 			return
 		}
 	}
@@ -100,8 +101,9 @@ func AdviseAddresses(ports []gateway.Port, decisions *policy.Decisions, plan *ir
 			continue
 		}
 		told[g] = true
-		rep.AdviseAt(report.AddressReuse, g, "", "sessions behind it are with addresses: one that passes to another pod takes them along, until absoluteTimeout ends "+
-			"them, for nothing here tells the filter whose addresses are; identity: Address says that this is meant")
+		rep.AdviseAt(report.AddressReuse, g, "",
+			"sessions behind it are with addresses: one that passes to another pod takes them along, until absoluteTimeout ends "+
+				"them, for nothing here tells the filter whose addresses are; identity: Address says that this is meant")
 	}
 }
 
@@ -123,7 +125,8 @@ func AdviseUnissued(ports []gateway.Port, decisions *policy.Decisions, rep *repo
 			continue
 		}
 		told[r.listener] = true
-		rep.Advise(report.IssueOnTLS, r.listener.Subject(), r.listener.Path(), "sessions behind it have issueOn: TLS, and it is plain HTTP: no token is issued, "+
-			"unless a proxy before it ends TLS whose x-forwarded-proto the control plane is told to believe")
+		rep.Advise(report.IssueOnTLS, r.listener.Subject(), r.listener.Path(),
+			"sessions behind it have issueOn: TLS, and it is plain HTTP: no token is issued, "+
+				"unless a proxy before it ends TLS whose x-forwarded-proto the control plane is told to believe")
 	}
 }

@@ -191,7 +191,8 @@ func (a *attacher) attachXBackend(b *resource.Object[resource.XBackend]) {
 	block := precedence.FromInline(inline, precedence.InlineXBackend, b.Origin(), object.TargetRef{Ref: ref}, path.String())
 	for _, f := range precedence.CheckBlock(block) {
 		a.invalidBackends[ref] = true
-		a.rep.WarnForAt(report.PolicyInvalid, b, report.ReasonInvalid, f.Path, f.Message+": every request of the rules that use the XBackend gets 500")
+		a.rep.WarnForAt(report.PolicyInvalid, b, report.ReasonInvalid, f.Path,
+			f.Message+": every request of the rules that use the XBackend gets 500")
 	}
 	a.index.Add(block.Target, []precedence.SettingsBlock{block})
 }

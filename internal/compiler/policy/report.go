@@ -59,7 +59,8 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 
 // reportQualified tells the owner of a route whose cookie has another name than the one that is written.
 func (d *reporter) reportQualified(r Rename) {
-	why := "it has that name since limpet first saw it beside another session's cookie of its own name, and keeps it for the sessions that there are"
+	why := "it has that name since limpet first saw it beside another session's cookie of its own name, " +
+		"and keeps it for the sessions that there are"
 	if r.Rival != "" {
 		why = fmt.Sprintf("under its own name it would overwrite that of %s, which goes first: "+
 			"their names, Domains and paths are the same or one has no path, and a client may reach both", r.Rival)

@@ -310,7 +310,8 @@ func (a *admitter) checkMetadata(d *read.Document, k *Kind) {
 		metav1.ObjectMeta `json:"metadata"`
 	}
 	if a.decode(d, map[string]any{"metadata": d.Fields["metadata"]}, &o) {
-		a.rep.Error(report.InvalidField, d, apivalidation.ValidateObjectMeta(&o.ObjectMeta, !k.ClusterScoped, k.nameRule, field.NewPath("metadata"))...)
+		a.rep.Error(report.InvalidField, d,
+			apivalidation.ValidateObjectMeta(&o.ObjectMeta, !k.ClusterScoped, k.nameRule, field.NewPath("metadata"))...)
 	}
 }
 

@@ -182,8 +182,9 @@ func readBudget(o *trafficPolicy, rep *report.Report) *ir.RetryBudget {
 		}
 	}
 	path := field.NewPath("spec", "retryConstraint", "minRetryRate")
-	rep.AdviseFor(report.RetryAdvice, o, report.ReasonPartiallyProgrammed, "spec.retryConstraint", "beyond it a request is not tried again, as asked; "+
-		"its client gets what the last host has answered, where Gateway API wants 503, and 503 only if no host has")
+	rep.AdviseFor(report.RetryAdvice, o, report.ReasonPartiallyProgrammed, "spec.retryConstraint",
+		"beyond it a request is not tried again, as asked; "+
+			"its client gets what the last host has answered, where Gateway API wants 503, and 503 only if no host has")
 	rate := constraint.MinRetryRate
 	if rate == nil {
 		return budget

@@ -137,7 +137,8 @@ func (e *emitter) reportReplacedFilters() {
 		}
 		for _, g := range e.listGateways() {
 			if aims, _ := targetsGateway(p, doc, g); aims {
-				e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, "spec."+field, "routes with sessions have limpet's "+what+" in their place")
+				e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, "spec."+field,
+					"routes with sessions have limpet's "+what+" in their place")
 				break
 			}
 		}

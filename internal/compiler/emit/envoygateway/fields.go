@@ -64,7 +64,8 @@ func (e *emitter) reportUnknown(o *ir.Object, known namedFields, path string, pa
 			below, is := known[name]
 			if !is {
 				names := slices.Sorted(maps.Keys(known))
-				e.rep.WarnAt(report.UnknownField, o.Subject, at, "unknown field: Envoy Gateway "+release+" has none of this name"+suggest.DidYouMean(name, names))
+				e.rep.WarnAt(report.UnknownField, o.Subject, at,
+					"unknown field: Envoy Gateway "+release+" has none of this name"+suggest.DidYouMean(name, names))
 				continue
 			}
 			e.reportUnknown(o, below, at, part[name])

@@ -58,8 +58,9 @@ func (e *emitter) reportCORS() {
 			headers, expose := a.CORS.Lacks(p.SessionName)
 			if p.Type == policyconfig.TypeHeader && (headers || expose) {
 				told[a.Rule] = true
-				e.rep.NotSupportedBy(report.TargetLacks, a.Route.Subject, Target, rulePath(a), "Istio reads what the rule says of CORS itself, and pages of other "+
-					"sites can't keep the session: add "+p.SessionName+" to its allowHeaders and exposeHeaders")
+				e.rep.NotSupportedBy(report.TargetLacks, a.Route.Subject, Target, rulePath(a),
+					"Istio reads what the rule says of CORS itself, and pages of other "+
+						"sites can't keep the session: add "+p.SessionName+" to its allowHeaders and exposeHeaders")
 			}
 		}
 	}
