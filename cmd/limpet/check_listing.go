@@ -32,7 +32,7 @@ var hanging = map[string][]string{
 func (l *listingFlags) choose(rows []status.Row) (shown []status.Row) {
 	for _, r := range rows {
 		if r.Verdict.AtLeast(compiler.Warning) && l.hangs(r.Reason) {
-			r.Verdict = compiler.Unknown
+			r.Verdict, r.Severity = compiler.Unknown, compiler.Unknown.Severity()
 		}
 		_, name, _ := strings.Cut(r.Object, " ")
 		if of, _, is := strings.Cut(name, "/"); l.namespace == "" || !is || of == l.namespace {

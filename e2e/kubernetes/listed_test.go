@@ -46,8 +46,8 @@ func TestListed(t *testing.T) {
 		{other, true, false, []string{"-n", "kube-system"}},
 	} {
 		code, stdout, stderr := harness.Limpet(t, nil, append([]string{"check", "--kubeconfig", one.who}, one.args...)...)
-		unknown := strings.Contains(stdout, "Unknown") && strings.Contains(stdout, "HTTPRoute default/cart")
-		if code != 0 || unknown != one.unknown || strings.Contains(stdout, "Refused") {
+		unknown := strings.Contains(stdout, "unknown: ") && strings.Contains(stdout, "HTTPRoute default/cart")
+		if code != 0 || unknown != one.unknown || strings.Contains(stdout, "error: ") {
 			t.Errorf("%v: exit code %d, unknown %t, want %t\n%s%s", one.args, code, unknown, one.unknown, stdout, stderr)
 		}
 		if strings.Contains(stderr, "what hangs on objects of kind Service is unknown") != one.denied ||

@@ -35,8 +35,9 @@ func (s Style) On(to io.Writer) Style {
 // maxAlike is how many objects of one finding are told of one by one.
 const maxAlike = 3
 
-// Severities are how findings' lines begin. A finding has one, whatever command tells of it.
-var severityColor = map[string]string{"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "advice": "\x1b[1;36m"}
+// severityColor has how findings' lines begin, with the color. A finding has one severity, whatever command tells of it.
+var severityColor = map[string]string{"error": "\x1b[1;31m", "unknown": "\x1b[1;33m", "warning": "\x1b[1;33m",
+	"advice": "\x1b[1;36m"}
 
 // PrintProblems prints what there is to say of an input: the worst first, and what follows from all else last.
 func PrintProblems(to io.Writer, problems []compiler.Problem, style Style) {
@@ -109,7 +110,7 @@ func rank(r status.Row) int {
 	if r.Code == report.NothingServed {
 		return len(severityColor)
 	}
-	return slices.Index([]string{"error", "warning", "advice"}, r.Severity)
+	return slices.Index([]string{"error", "unknown", "warning", "advice"}, r.Severity)
 }
 
 func code(r status.Row) string {

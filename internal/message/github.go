@@ -9,7 +9,7 @@ import (
 )
 
 // githubLevels are the workflow commands by which GitHub shows findings at their lines.
-var githubLevels = map[string]string{"error": "error", "warning": "warning", "advice": "notice"}
+var githubLevels = map[string]string{"error": "error", "unknown": "warning", "warning": "warning", "advice": "notice"}
 
 // What a workflow command can't have as it is, in its message and in its properties.
 var (

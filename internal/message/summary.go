@@ -57,6 +57,9 @@ func nameVerdicts(counts map[compiler.Verdict]int, all int) string {
 	if n := counts[compiler.Warning]; n > 0 {
 		parts = append(parts, count(n, "warning"))
 	}
+	if n := counts[compiler.Unknown]; n > 0 {
+		parts = append(parts, Thousands(n)+" unknown")
+	}
 	if n := counts[compiler.Refused]; n > 0 {
 		parts = append(parts, Thousands(n)+" refused")
 	}

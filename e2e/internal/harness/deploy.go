@@ -67,7 +67,7 @@ func Compile(t testing.TB, d Deployment) *Compiled {
 		t.Fatal(err)
 	}
 	flags := append([]string{
-		"compile", "-f", input, "-t", "envoy", "-o", c.Dir,
+		"compile", "-v", "-f", input, "-t", "envoy", "-o", c.Dir,
 		"--bind", "127.0.0.1", "--admin", Loopback(c.AdminPort),
 	}, d.Flags...)
 	code, stdout, stderr := Limpet(t, d.CompileEnv, flags...)

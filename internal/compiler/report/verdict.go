@@ -30,7 +30,7 @@ func (v Verdict) AtLeast(other Verdict) bool {
 
 // Severity is the verdict as lines for people and programs begin with it; empty for Accepted.
 func (v Verdict) Severity() string {
-	return map[Verdict]string{Refused: "error", Warning: "warning", Advice: "advice"}[v]
+	return map[Verdict]string{Refused: "error", Unknown: "unknown", Warning: "warning", Advice: "advice"}[v]
 }
 
 // refusing are the reasons of conditions by which an object, or a part of it, is not accepted.

@@ -17,7 +17,7 @@ import (
 // Row is one line of the table of verdicts: an object of which there is nothing to say but that it is accepted, or
 // one thing that there is to say of an object, or of a file that can't be read.
 type Row struct {
-	// Code is the finding's, and Severity is error, warning or advice; both are empty for an object that is just accepted.
+	// Code is the finding's, and Severity is error, unknown, warning or advice; both are empty for an object that is just accepted.
 	Code     report.Code `json:"code,omitempty"`
 	Severity string      `json:"severity,omitempty"`
 
