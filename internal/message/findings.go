@@ -36,8 +36,9 @@ func (s Style) On(to io.Writer) Style {
 const maxAlike = 3
 
 // severityColor has how findings' lines begin, with the color. A finding has one severity, whatever command tells of it.
-var severityColor = map[string]string{"error": "\x1b[1;31m", "unknown": "\x1b[1;33m", "warning": "\x1b[1;33m",
-	"advice": "\x1b[1;36m"}
+var severityColor = map[string]string{
+	"error": "\x1b[1;31m", "unknown": "\x1b[1;33m", "warning": "\x1b[1;33m", "advice": "\x1b[1;36m",
+}
 
 // PrintProblems prints what there is to say of an input: the worst first, and what follows from all else last.
 func PrintProblems(to io.Writer, problems []compiler.Problem, style Style) {
