@@ -301,7 +301,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	}
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Budget: serve.EnvoysBudget(),
-		Authenticate: sc.tls.authenticate(), Identify: sc.tls.identify(),
+		Authenticate: sc.tls.authenticate(), Identify: sc.identify(),
 		Log: serve.Log{To: log, Answered: followed.Answered}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
@@ -360,6 +360,13 @@ func (sc *serveCommand) followInput(
 	c.feed(ctx, &sc.config.keys, by)
 	by.Notify = c.lead(ctx, by, registry, sc.newProxies(c, by))
 	return nil
+}
+
+func (sc *serveCommand) identify() xds.Identify {
+	if sc.proxies.manage {
+		return sc.tls.identify()
+	}
+	return serve.RefuseManaged(sc.tls.identify())
 }
 
 // serveUntil listens, and follows the input until the context ends.

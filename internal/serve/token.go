@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -47,6 +48,17 @@ func AuthenticateByToken(tokens Tokens) xds.Authenticate {
 		}
 		namespace, _, _ := strings.Cut(account, "/")
 		return context.WithValue(ctx, accountKey{}, account), namespace, err
+	}
+}
+
+// RefuseManaged sends Envoys that limpet runs to another replica, as long as this one runs none: its keys are not those that they open.
+// That is so while 'limpet serve' is given --manage-proxies, and replicas of before are still there.
+func RefuseManaged(identify xds.Identify) xds.Identify {
+	return func(ctx context.Context, from *peer.Peer, node *corev3.Node) (xds.Identity, error) {
+		if node.GetMetadata().GetFields()[envoy.ManagedNode].GetBoolValue() {
+			return xds.Identity{}, status.Error(codes.Unavailable, "this process runs no proxies: another one has the keys of this one")
+		}
+		return identify(ctx, from, node)
 	}
 }
 
