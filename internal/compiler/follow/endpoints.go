@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
+	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -23,22 +24,47 @@ func (s *State) changeEndpoints(service string) {
 	s.change(selectableKey(k.of.Namespace))
 }
 
-// updateEndpoints gives clusters the hosts that they have now, and marks the groups in which more depends on these.
+// updateEndpoints gives clusters the hosts that they have now, each once, and marks the groups in which more depends on these.
 func (s *State) updateEndpoints(m Moment) {
 	if !s.marks.all {
-		for service := range s.marks.endpoints {
-			backends, known := s.findBackends(service)
-			for g := range s.askers.Sets[endpointsKey(service)] {
-				if !known || !s.rechooseBehind(g, service, backends, m) {
-					s.marks.routes[g.routes[0]] = true
-				}
+		places, backends := s.findOther(m)
+		for g := range s.groups.passing {
+			for at := range g.part.passing {
+				places.Add(g, at)
 			}
 		}
-		for g := range s.groups.passing {
-			s.rechoose(g, slices.Collect(maps.Keys(g.part.passing)), nil, m)
+		for g, some := range places {
+			s.rechoose(g, some, backends, m)
 		}
 	}
 	clear(s.marks.endpoints)
+}
+
+// findOther gives the places of the clusters with hosts of Services whose slices have changed, and the ports of these, by their names, with
+// the hosts that they have now. It marks the groups in which more depends on them.
+func (s *State) findOther(m Moment) (places index.Sets[*group, int], backends map[string]*backend.Backend) {
+	places, backends = index.Sets[*group, int]{}, map[string]*backend.Backend{}
+	for service := range s.marks.endpoints {
+		groups := s.askers.Sets[endpointsKey(service)]
+		if len(groups) == 0 {
+			continue
+		}
+		now, known := s.findBackends(service)
+		maps.Copy(backends, now)
+		for g := range groups {
+			own := g.part.listDestinations(service)
+			if !known || !stay(own, now, m) {
+				s.marks.routes[g.routes[0]] = true
+				continue
+			}
+			for i := range own {
+				for _, at := range own[i].Clusters {
+					places.Add(g, at)
+				}
+			}
+		}
+	}
+	return places, backends
 }
 
 // findBackends gives the ports of a Service, by their names, with the hosts that they have now; false where these depend on more than its
@@ -61,23 +87,17 @@ func (s *State) findBackends(key string) (backends map[string]*backend.Backend, 
 	return backends, true
 }
 
-// rechooseBehind gives a group's clusters the hosts that a Service has now; false, and nothing, if more depends on these.
-func (s *State) rechooseBehind(g *group, service string, backends map[string]*backend.Backend, m Moment) bool {
-	own := g.part.listDestinations(service)
-	for i := range own {
-		if b := backends[own[i].Name]; b == nil || !own[i].Stays(b, m.knownOwners()) {
-			return false
-		}
-	}
-	for i := range own {
-		s.rechoose(g, own[i].Clusters, backends, m)
-	}
-	return true
+// stay tells whether clusters alone depend on what is another about the hosts of a Service's ports.
+func stay(own []lower.Destination, now map[string]*backend.Backend, m Moment) bool {
+	return !slices.ContainsFunc(own, func(d lower.Destination) bool {
+		b := now[d.Name]
+		return b == nil || !d.Stays(b, m.knownOwners())
+	})
 }
 
 // rechoose gives some of a group's clusters the hosts that they have now.
-func (s *State) rechoose(g *group, places []int, backends map[string]*backend.Backend, m Moment) {
-	for _, at := range places {
+func (s *State) rechoose(g *group, places map[int]bool, backends map[string]*backend.Backend, m Moment) {
+	for at := range places {
 		c := &g.part.clusters[at]
 		now := c.Rechoose(backends, m.draining(), m.knownOwners())
 		s.merged.replaceCluster(c, &now)
