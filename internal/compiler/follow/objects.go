@@ -159,11 +159,9 @@ func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 	switch {
 	case !verifies:
 	case present:
-		o.verifying[namespace]++
+		count(o.verifying, namespace, 1)
 	default:
-		if o.verifying[namespace]--; o.verifying[namespace] == 0 {
-			delete(o.verifying, namespace)
-		}
+		count(o.verifying, namespace, -1)
 	}
 }
 

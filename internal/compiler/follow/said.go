@@ -19,7 +19,7 @@ func newSaid() said {
 func (s said) add(rep *report.Report) {
 	rep.VisitProblems(func(w report.Said, e report.Entry) {
 		s.touch(w)
-		s.count[w]++
+		count(s.count, w, 1)
 		s.last[w] = e
 	})
 }
@@ -30,9 +30,7 @@ func (s said) remove(rep *report.Report) {
 	}
 	rep.VisitProblems(func(w report.Said, _ report.Entry) {
 		s.touch(w)
-		if s.count[w]--; s.count[w] == 0 {
-			delete(s.count, w)
-		}
+		count(s.count, w, -1)
 	})
 }
 

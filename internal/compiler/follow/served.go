@@ -47,9 +47,7 @@ func newUsage() usage { return usage{users: map[string]int{}} }
 
 func (u *usage) count(names []string, by int) {
 	for _, name := range names {
-		if u.users[name] += by; u.users[name] == 0 {
-			delete(u.users, name)
-		}
+		count(u.users, name, by)
 	}
 	u.touched = append(u.touched, names...)
 }
