@@ -2,7 +2,6 @@ package policyconfig
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 )
 
@@ -15,9 +14,6 @@ type Lead struct {
 	Backend, Rule uint32
 }
 
-// tagDigits is the length of a tag of 32 bits, in hexadecimal digits.
-const tagDigits = 8
-
 var errLead = errors.New(`must be the name of a cluster and the tag of a backend, of 8 hexadecimal digits in lower case, ` +
 	`in a split with the rule's behind it, such as "shop/rule/0/backend/1 0a1b2c3d4e5f6071"`)
 
@@ -26,53 +22,36 @@ func (l Lead) Value() string {
 	if l.Rule == 0 {
 		return ""
 	}
-	return hexTag(l.Backend) + hexTag(l.Rule)
+	return formatHex(uint64(l.Backend), tagDigits) + formatHex(uint64(l.Rule), tagDigits)
 }
 
 // String is the item's text.
 func (l Lead) String() string {
 	if l.Rule == 0 {
-		return l.Cluster + " " + hexTag(l.Backend)
+		return l.Cluster + " " + formatHex(uint64(l.Backend), tagDigits)
 	}
 	return l.Cluster + " " + l.Value()
 }
 
-func hexTag(tag uint32) string {
-	text := strconv.FormatUint(uint64(tag), 16)
-	return strings.Repeat("0", tagDigits-len(text)) + text
-}
-
 // ParseLead reads an item of Policy.Leads.
-func ParseLead(s string) (l Lead, err error) {
+func ParseLead(s string) (Lead, error) {
 	at := strings.LastIndexByte(s, ' ')
 	if at < 1 {
 		return Lead{}, errLead
 	}
-	l.Cluster = s[:at]
-	switch tags := s[at+1:]; len(tags) {
-	case tagDigits:
-		l.Backend, err = parseTag(tags)
-	case 2 * tagDigits:
-		l.Backend, err = parseTag(tags[:tagDigits])
-		if err == nil {
-			l.Rule, err = parseTag(tags[tagDigits:])
+	tags, rule := s[at+1:], uint64(0)
+	if len(tags) == 2*tagDigits {
+		var is bool
+		if rule, is = parseHex(tags[tagDigits:], tagDigits); !is {
+			return Lead{}, errLead
 		}
-	default:
-		err = errLead
+		tags = tags[:tagDigits]
 	}
-	if err != nil {
-		return Lead{}, err
+	backend, is := parseHex(tags, tagDigits)
+	if !is {
+		return Lead{}, errLead
 	}
-	return l, checkEnvoyName(l.Cluster)
-}
-
-// parseTag reads a tag, which is never 0.
-func parseTag(s string) (uint32, error) {
-	tag, err := strconv.ParseUint(s, 16, 32)
-	if err != nil || tag == 0 || strings.Trim(s, "0123456789abcdef") != "" {
-		return 0, errLead
-	}
-	return uint32(tag), nil
+	return Lead{s[:at], uint32(backend), uint32(rule)}, checkEnvoyName(s[:at])
 }
 
 func checkLead(s string) error {

@@ -2,7 +2,6 @@ package policyconfig
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 )
 
@@ -30,9 +29,7 @@ func (o Owner) String() string {
 	if o.Named {
 		word = ownerName
 	}
-	const digits = 16
-	tag := strconv.FormatUint(o.Tag, digits)
-	return o.Host + word + strings.Repeat("0", digits-len(tag)) + tag
+	return o.Host + word + formatHex(o.Tag, idDigits)
 }
 
 // ParseOwner reads an item of Policy.Owners.
@@ -41,13 +38,7 @@ func ParseOwner(s string) (o Owner, err error) {
 	if !found {
 		host, tag, o.Named = strings.Cut(s, ownerName)
 	}
-	if !isAddress(host) {
-		return Owner{}, errOwner
-	}
-	if len(tag) != 16 || strings.Trim(tag, "0123456789abcdef") != "" {
-		return Owner{}, errOwner
-	}
-	if o.Tag, err = strconv.ParseUint(tag, 16, 64); err != nil || o.Tag == 0 {
+	if o.Tag, found = parseHex(tag, idDigits); !found || !isAddress(host) {
 		return Owner{}, errOwner
 	}
 	o.Host = host

@@ -3,7 +3,6 @@ package policyconfig
 import (
 	"errors"
 	"net/netip"
-	"strconv"
 	"strings"
 )
 
@@ -32,10 +31,8 @@ var (
 // ParseRevokedSession reads an item of Revocation.Sessions.
 func ParseRevokedSession(s string) (r RevokedSession, err error) {
 	id, until, limited := strings.Cut(s, " until ")
-	if len(id) != 16 || strings.Trim(id, "0123456789abcdef") != "" {
-		return RevokedSession{}, errRevokedSession
-	}
-	if r.ID, err = strconv.ParseUint(id, 16, 64); err != nil || r.ID == 0 {
+	var is bool
+	if r.ID, is = parseHex(id, idDigits); !is {
 		return RevokedSession{}, errRevokedSession
 	}
 	if !limited {
