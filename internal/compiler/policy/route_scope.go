@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -55,7 +56,7 @@ func claimInRoute(in shareInput) *claimedRule { return claimNames(in.resolvedRul
 
 // wantsRoute reports whether a policy wants the rule to share sessions of its own with its route's.
 func (r *claimedRule) wantsRoute() bool {
-	return len(r.listReferences()) > 0 && !r.isRefused() && slices.ContainsFunc(r.claims, (*claim).wantsRoute)
+	return len(r.route.Value.Spec.Rules[r.rule].BackendRefs) > 0 && !r.isRefused() && slices.ContainsFunc(r.claims, (*claim).wantsRoute)
 }
 
 // wantsRoute is that of one session. Those of an XBackend's own block are all of its rules' already.
@@ -177,17 +178,10 @@ type reference struct {
 // other rules (S35).
 func (l *ruleLocation) listReferences() (all []reference) {
 	for _, b := range l.route.Value.Spec.Rules[l.rule].BackendRefs {
-		r := reference{Ref: object.Ref{Kind: object.KindService, Namespace: l.route.Namespace, Name: string(b.Name)}}
-		if b.Kind != nil {
-			r.Kind = string(*b.Kind)
-		}
-		if b.Namespace != nil {
-			r.Namespace = string(*b.Namespace)
-		}
-		if b.Port != nil {
-			r.port = *b.Port
-		}
-		all = append(all, r)
+		all = append(all, reference{object.Ref{
+			Kind:      string(ptr.Deref(b.Kind, object.KindService)),
+			Namespace: string(ptr.Deref(b.Namespace, gatewayv1.Namespace(l.route.Namespace))), Name: string(b.Name),
+		}, ptr.Deref(b.Port, 0)})
 	}
 	return all
 }
