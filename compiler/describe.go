@@ -3,7 +3,6 @@ package compiler
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/describe"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
@@ -49,7 +48,7 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 	if d.IsIdle() {
 		for _, p := range j.rep.Problems() {
 			if p.Ref == ref && !p.Advice {
-				d.Findings = append(d.Findings, strings.TrimPrefix(p.Path+": "+p.Message, ": "))
+				d.Findings = append(d.Findings, Problem{Path: p.Path, Message: p.Message}.String())
 			}
 		}
 	}

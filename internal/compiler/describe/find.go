@@ -76,7 +76,7 @@ func explainMissing(parts []string, known []object.Ref) string {
 		if o.Kind != kind {
 			continue
 		}
-		full := strings.Join(slices.DeleteFunc([]string{o.Kind, o.Namespace, o.Name}, func(s string) bool { return s == "" }), "/")
+		full := o.Kind + "/" + o.Key()
 		if suggest.Nearest(name, []string{o.Name}) != "" {
 			return missing + "; did you mean " + full + "?"
 		}

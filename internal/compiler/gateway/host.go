@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -58,8 +57,7 @@ func sharingKey(d ownedHost, placed []placedRoute) string {
 	var key strings.Builder
 	key.WriteString(d.owner.Key())
 	for _, p := range placed {
-		ref := p.route.Ref()
-		fmt.Fprintf(&key, "\n%s %s/%s", ref.Kind, ref.Namespace, ref.Name)
+		key.WriteString("\n" + p.route.Ref().String())
 		if p.wildness > 0 {
 			key.WriteString(" " + d.covering[p.wildness])
 		}

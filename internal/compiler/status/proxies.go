@@ -1,7 +1,6 @@
 package status
 
 import (
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +35,7 @@ func (b *builder) noteProxies(g *gateway.Status, s *gatewayv1.GatewayStatus, con
 		case c.Type == string(gatewayv1.GatewayConditionAccepted) && c.Status == metav1.ConditionTrue && p.Invalid != "":
 			conditions[i] = newCondition(gatewayv1.GatewayConditionAccepted, false, gatewayv1.GatewayReasonInvalidParameters, p.Invalid)
 		case c.Type == string(gatewayv1.GatewayConditionAccepted) && c.Status == metav1.ConditionTrue && p.LeftOut != "":
-			conditions[i].Message = strings.Join(slices.DeleteFunc([]string{c.Message, p.LeftOut}, func(s string) bool { return s == "" }), "; ")
+			conditions[i].Message = strings.TrimPrefix(c.Message+"; "+p.LeftOut, "; ")
 		case c.Type == string(gatewayv1.GatewayConditionProgrammed) && c.Status == metav1.ConditionTrue && p.Reason != "":
 			conditions[i] = newCondition(gatewayv1.GatewayConditionProgrammed, false, p.Reason, p.Message)
 		}
