@@ -9,65 +9,35 @@ import (
 	"testing"
 	"time"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
-// laneWorld is a route with sessions whose one Service has two hosts, and another Service in a split.
-const laneWorld = `
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: limpet}
-spec: {controllerName: limpet.dev/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web, namespace: shop}
-spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: app, namespace: shop}
-spec:
-  parentRefs: [{name: web}]
-  rules: [{backendRefs: [{name: app, port: 80}, {name: other, port: 80}]}]
----
+// laneWorld is the shop with a split under one session, whose first Service has two hosts.
+var laneWorld = strings.NewReplacer(
+	"backendRefs: [{name: cart, port: 80}]", "backendRefs: [{name: cart, port: 80}, {name: idle, port: 80}]",
+	"endpoints: [{addresses: [10.0.0.1]}]", `endpoints:
+- {addresses: [10.0.0.1], targetRef: {kind: Pod, name: one, uid: one}, hostname: app-0}
+- {addresses: [10.0.0.2], targetRef: {kind: Pod, name: two, uid: two}, hostname: app-1}`,
+).Replace(compilertest.Shop) + `---
 apiVersion: limpet.dev/v1alpha1
 kind: SessionPersistencePolicy
-metadata: {name: app, namespace: shop}
+metadata: {name: cart, namespace: shop}
 spec:
-  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: app}]
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}]
   sessionName: cart
   absoluteTimeout: 8h
   drainTimeout: 10m
 ---
-apiVersion: v1
-kind: Service
-metadata: {name: app, namespace: shop}
-spec: {ports: [{name: http, port: 80}]}
----
-apiVersion: v1
-kind: Service
-metadata: {name: other, namespace: shop}
-spec: {ports: [{name: http, port: 80}]}
----
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
-metadata: {name: other-1, namespace: shop, labels: {kubernetes.io/service-name: other}}
+metadata: {name: idle, namespace: shop, labels: {kubernetes.io/service-name: idle}}
 addressType: IPv4
 ports: [{name: http, port: 8080}]
 endpoints: [{addresses: [10.0.1.1]}]
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: app-1, namespace: shop, labels: {kubernetes.io/service-name: app}}
-addressType: IPv4
-ports: [{name: http, port: 8080}]
-endpoints:
-- {addresses: [10.0.0.1], targetRef: {kind: Pod, name: one, uid: one}, hostname: app-0}
-- {addresses: [10.0.0.2], targetRef: {kind: Pod, name: two, uid: two}, hostname: app-1}
 `
 
 const (
@@ -99,8 +69,8 @@ func TestLaneEqualsPart(t *testing.T) {
 		"an owner who is not asked":  {first: with("identity: Address"), change: moves, owners: reused},
 		"an unsettled owner":         {first: with("identity: Address"), change: moves, owners: unsettled(reused)},
 		"the name of a host":         {first: with("identity: Name"), change: moves, anew: true},
-		"a revoked host":             {first: with(`revocation: {backends: ["shop/app:80 before 2024-01-01T00:00:00Z"]}`), change: moves, anew: true},
-		"another backend is revoked": {first: with(`revocation: {backends: ["shop/other:80 before 2024-01-01T00:00:00Z"]}`), change: moves},
+		"a revoked host":             {first: with(`revocation: {backends: ["shop/cart:80 before 2024-01-01T00:00:00Z"]}`), change: moves, anew: true},
+		"another backend is revoked": {first: with(`revocation: {backends: ["shop/idle:80 before 2024-01-01T00:00:00Z"]}`), change: moves},
 		"a host drains":              {change: []string{"addresses: [10.0.0.2]", drains + ": [10.0.0.2]"}},
 		"a host has drained":         {first: []string{"addresses: [10.0.0.2]", drains + ": [10.0.0.2]"}, later: 11 * time.Minute},
 		"an unready host":            {change: []string{"addresses: [10.0.0.2]", unready + ": [10.0.0.2]"}},
