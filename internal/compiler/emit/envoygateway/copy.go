@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -82,7 +84,7 @@ func (e *emitter) writeCopies(r *sessionRule) {
 	rule := e.findRuleDocument(r)
 	spec := childObject(e.editDocument(&r.Route.Object), "spec")
 	for _, c := range r.copies {
-		doc, _ := cloneJSON(rule).(jsonObject)
+		doc := runtime.DeepCopyJSON(rule)
 		delete(doc, "name") // a route has each name once
 		if len(listObjects(doc, "matches")) == 0 {
 			doc["matches"] = []any{jsonObject{}}
@@ -142,25 +144,6 @@ func (e *emitter) nameBackends() {
 			}
 		}
 	}
-}
-
-// cloneJSON copies a value and all that is in it.
-func cloneJSON(value any) any {
-	switch value := value.(type) {
-	case jsonObject:
-		made := jsonObject{}
-		for key, one := range value {
-			made[key] = cloneJSON(one)
-		}
-		return made
-	case []any:
-		made := make([]any, len(value))
-		for i, one := range value {
-			made[i] = cloneJSON(one)
-		}
-		return made
-	}
-	return value
 }
 
 // reportMissed reports policies of Envoy Gateway's for a rule by its name: they do not reach its copies.

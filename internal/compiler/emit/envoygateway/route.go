@@ -142,7 +142,7 @@ func (e *emitter) hideHeaders(r *sessionRule, rule jsonObject) {
 func (e *emitter) setRetry(r *sessionRule, rule jsonObject) {
 	switch {
 	case !r.failsWithHost() && rule["retry"] == nil:
-		rule["retry"] = jsonObject{"attempts": ir.DefaultAttempts, "codes": []any{neverStatus}}
+		rule["retry"] = jsonObject{"attempts": int64(ir.DefaultAttempts), "codes": []any{int64(neverStatus)}}
 	case r.failsWithHost() && rule["retry"] != nil:
 		delete(rule, "retry")
 		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("retry").String(),
