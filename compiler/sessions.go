@@ -7,6 +7,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -52,7 +53,7 @@ func ReadSessions(sources []Source, o Options) (*Sessions, error) {
 		}
 	}
 	for _, slice := range j.objects.Slices {
-		service := slice.Namespace + "/" + slice.Value.Labels[discoveryv1.LabelServiceName]
+		service := resource.ServiceOf(slice)
 		for i := range slice.Value.Endpoints {
 			e := newSessionEndpoint(slice.Namespace, &slice.Value.Endpoints[i])
 			e.Service, e.Backends = service, backends[service]

@@ -1,8 +1,6 @@
 package follow
 
 import (
-	discoveryv1 "k8s.io/api/discovery/v1"
-
 	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
@@ -77,7 +75,7 @@ func (s *State) visitKeys(some *resource.Objects, visit func(key)) {
 		visitEndpoints(o.Key(), visit)
 	}
 	for _, o := range some.Slices {
-		visitEndpoints(serviceOf(o), visit)
+		visitEndpoints(resource.ServiceOf(o), visit)
 	}
 	for _, p := range some.SessionPolicies {
 		for _, at := range precedence.ListTargets(p.Namespace, &p.Value.Spec) {
@@ -161,9 +159,4 @@ func visitNamespaces[T any](some []*resource.Object[T], visit func(key)) {
 	for _, o := range some {
 		visit(contentsKey(o.Namespace))
 	}
-}
-
-// serviceOf is the key of the Service that a slice belongs to.
-func serviceOf(o *endpointSlice) string {
-	return o.Namespace + "/" + o.Labels[discoveryv1.LabelServiceName]
 }

@@ -110,7 +110,7 @@ func (s *State) take(gone, came *resource.Objects) {
 	s.takeContext(gone, came)
 	for _, some := range []*resource.Objects{gone, came} {
 		for _, o := range some.Slices {
-			s.changeEndpoints(serviceOf(o))
+			s.changeEndpoints(resource.ServiceOf(o))
 		}
 		others := *some
 		others.Slices = nil
@@ -229,7 +229,7 @@ func (s *State) takeService(o *service, present bool) {
 
 // takeSlice keeps an EndpointSlice with its Service, or forgets it.
 func (s *State) takeSlice(o *endpointSlice, present bool) {
-	key := serviceOf(o)
+	key := resource.ServiceOf(o)
 	s.objects.slices.Set(key, o, present)
 	s.objects.noteNamespace(o.Namespace, key)
 	s.objects.inward.Set(key, o.Ref(), present && s.mayLeadInward(o))

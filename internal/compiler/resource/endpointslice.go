@@ -30,6 +30,11 @@ var addressTypes = []discoveryv1.AddressType{
 	discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6, discoveryv1.AddressTypeFQDN,
 }
 
+// ServiceOf is the key of the Service that a slice belongs to.
+func ServiceOf(s *Object[discoveryv1.EndpointSlice]) string {
+	return s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
+}
+
 // validateEndpointSlice fills in defaults and applies the API server's rules for the fields that are read, but for one:
 // loopback addresses are fine, for demos and tests have nothing else.
 func validateEndpointSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
