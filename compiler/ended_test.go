@@ -208,8 +208,7 @@ func findEnded(t *testing.T, before, after string) (ended []string) {
 	return ended
 }
 
-// checkFollowedEnd has a follower take an edit, and wants it to tell of the sessions that a check says end: of a route that is there still.
-func checkFollowedEnd(t *testing.T, before, after []compiler.Source, want []string) {
+func newEndedFollower(t *testing.T) *compiler.Follower {
 	t.Helper()
 	f, err := compiler.NewFollower(compiler.Options{
 		Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin, Served: &compiler.Served{}},
@@ -217,6 +216,13 @@ func checkFollowedEnd(t *testing.T, before, after []compiler.Source, want []stri
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+// checkFollowedEnd has a follower take an edit, and wants it to tell of the sessions that a check says end: of a route that is there still.
+func checkFollowedEnd(t *testing.T, before, after []compiler.Source, want []string) {
+	t.Helper()
+	f := newEndedFollower(t)
 	var got []string
 	for _, sources := range [][]compiler.Source{before, before, after, after} {
 		u, err := f.Replace(sources, compiler.Changes{})
@@ -242,12 +248,7 @@ func TestRetiredKeyEndsSessions(t *testing.T) {
 	long, short, none := endedRule("long", "/long", "absoluteTimeout: 8h"), endedRule("short", "/short", "absoluteTimeout: 1h"), endedRule("none", "/none")
 	plain := strings.Replace(endedRule("plain", "/plain"), ", sessionPersistence: {sessionName: s}", "", 1)
 	sources := []compiler.Source{{Name: "in.yaml", Data: []byte(endedCommon + endedRoute(long, short, none, plain))}}
-	f, err := compiler.NewFollower(compiler.Options{
-		Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin, Served: &compiler.Served{}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := newEndedFollower(t)
 	for unused, want := range map[time.Duration]int{-1: 0, 0: 3, 2 * time.Hour: 2, 9 * time.Hour: 1} {
 		var keys []compiler.RetiredKey
 		if unused >= 0 {
