@@ -67,12 +67,10 @@ func (e *emitter) extendProxy(g *ir.Gateway) {
 	if g.Parameters.OfClass {
 		from, path = "its GatewayClass", "spec.gatewayClassName"
 	}
-	lacking := "no session sticks"
+	lacking := "no session sticks, or requests of sessions"
 	if e.options.isNative() {
 		lacking = fmt.Sprintf("routes with sessions get 500 unless its spec.dynamicModules has the module %s at %s, and requests of sessions",
 			filterName, e.options.NativePath)
-	} else {
-		lacking += ", or requests of sessions"
 	}
 	var order []string
 	for _, position := range e.listPositions() {
