@@ -151,6 +151,9 @@ func TestNearBudgets(t *testing.T) {
 			if strings.HasPrefix(r.Message, "routes take ") {
 				_, of, _ := strings.Cut(r.Message, " MiB of the ")
 				told = append(told, of[strings.Index(of, "of "):])
+				if r.Severity != "advice" || r.Code == "" {
+					t.Errorf("%s: severity %q and code %q: nobody is told", r.Message, r.Severity, r.Code)
+				}
 			}
 		}
 		if !slices.Equal(told, near) {

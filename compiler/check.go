@@ -77,20 +77,20 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	}
 	if withRows {
 		idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
-		result.Rows = status.Rows(j.listSubjects(), append(warnings, idle...))
-		result.Rows = append(result.Rows, listNearBudgets(j.Topology.Usage, o.budget())...)
+		near := listNearBudgets(j.Topology.Usage, o.budget())
+		result.Rows = status.Rows(j.listSubjects(), slices.Concat(warnings, idle, near))
 	}
 	return result, nil
 }
 
-// listNearBudgets has a row for each budget of which half is taken, or more (S87).
-func listNearBudgets(usage gateway.Usage, budget gateway.Budget) (rows []status.Row) {
+// listNearBudgets has advice for each budget of which half is taken, or more (S87).
+func listNearBudgets(usage gateway.Usage, budget gateway.Budget) (near []Problem) {
 	for _, t := range usage.List(budget) {
 		if t.IsNear() {
-			rows = append(rows, status.Row{Verdict: report.Advice, Message: t.Explain()})
+			near = append(near, Problem{Code: report.NearBudget, Advice: true, Message: t.Explain()})
 		}
 	}
-	return rows
+	return near
 }
 
 // buildStatuses writes statuses from what was decided and reported. It gives all that there is to say, too.

@@ -41,6 +41,7 @@ const (
 	HostsWithheld          Code = "LIM0307"
 	HostTaken              Code = "LIM0308"
 	HeaderMatch            Code = "LIM0309"
+	NearBudget             Code = "LIM0310"
 	BackendNotFound        Code = "LIM0401"
 	NoBackend              Code = "LIM0402"
 	BackendInvalid         Code = "LIM0403"
@@ -333,6 +334,14 @@ var Explanations = []Explanation{
 			"counts.",
 		Example: "HTTPRoute shop/cart: spec.rules[0].matches[0].headers[0].name",
 		Do:      "Use a name with hyphens, once.",
+	},
+	{
+		Code: NearBudget, Title: "half of a budget of routes is taken",
+		Broad: true,
+		Meaning: "Routes of a Gateway, of a namespace or of all together take half of the room that there " +
+			"is, or more. What comes beyond it is refused.",
+		Example: "routes take 9 MiB of the 16 MiB of namespace shop",
+		Do:      "Nothing yet; name fewer hostnames, or raise --route-budget, before it is full.",
 	},
 	{
 		Code: BackendNotFound, Title: "a backendRef leads to nothing",
