@@ -36,20 +36,7 @@ var floors = []floor{
 // TestFloorPlan holds that development.md lists every package with its purpose, and that each has one: a sentence that
 // is more than its name.
 func TestFloorPlan(t *testing.T) {
-	page := string(read(t, "development.md"))
-	before, rest, found := strings.Cut(page, "<!-- floor plan -->\n")
-	_, after, ended := strings.Cut(rest, "<!-- end of floor plan -->\n")
-	if !found || !ended {
-		t.Fatal("development.md has no floor plan between its two comments")
-	}
-	written := before + "<!-- floor plan -->\n" + floorPlan(t) + "<!-- end of floor plan -->\n" + after
-	if *update {
-		if err := os.WriteFile("development.md", []byte(written), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if written != page {
-		t.Error("docs/development.md is stale: 'go test ./docs -update' writes it again")
-	}
+	wantPage(t, "development.md", fill(t, string(read(t, "development.md")), "floor plan", floorPlan(t)))
 }
 
 // floorPlan writes a table for each titled group.

@@ -3,7 +3,6 @@ package docs
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -24,21 +23,9 @@ import (
 func TestFields(t *testing.T) {
 	page := string(read(t, "fields.md"))
 	for heading, table := range map[string]string{"limpet's own kinds": listOwnFields(t), "kinds of others": listOthersFields()} {
-		begin, end := "<!-- fields of "+heading+" -->\n", "<!-- end of fields of "+heading+" -->\n"
-		before, rest, found := strings.Cut(page, begin)
-		_, after, ends := strings.Cut(rest, end)
-		if !found || !ends {
-			t.Fatalf("docs/fields.md has no place for the fields of %s", heading)
-		}
-		page = before + begin + table + end + after
+		page = fill(t, page, "fields of "+heading, table)
 	}
-	if *update {
-		if err := os.WriteFile("fields.md", []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if page != string(read(t, "fields.md")) {
-		t.Error("docs/fields.md is stale: 'go test ./docs -update' writes it again")
-	}
+	wantPage(t, "fields.md", page)
 }
 
 // listOwnFields gives a table for each of limpet's own kinds, from the comments on the Go types as the CRDs have them.

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -29,12 +28,5 @@ func TestFindings(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n<!-- output -->\n```text\n%s\n```\n\n%s\n", e.Code, e.Title, e.Meaning, e.Example, e.Do)
 	}
-	if *update {
-		if err := os.WriteFile("findings.md", []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if text, err := os.ReadFile("findings.md"); err != nil || string(text) != b.String() {
-		t.Error("docs/findings.md is stale: 'go test ./docs -update' writes it again")
-	}
+	wantPage(t, "findings.md", b.String())
 }

@@ -3,7 +3,6 @@ package docs
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -18,8 +17,6 @@ import (
 	"strings"
 	"testing"
 )
-
-var update = flag.Bool("update", false, "rewrite the parts of requirements.md that are generated")
 
 // The least numbers of things to find: a walk that finds nothing must not pass.
 const (
@@ -48,13 +45,7 @@ func TestRequirementsHaveTests(t *testing.T) {
 	rules := rulesOfSemantics(t)
 	tests := marksOfTree(t)
 	written := page.withTests(t, rules, tests)
-	if *update {
-		if err := os.WriteFile("requirements.md", []byte(written), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if written != string(page) {
-		t.Error("docs/requirements.md is stale: 'go test ./docs -update' writes it again")
-	}
+	wantPage(t, "requirements.md", written)
 	for id := range tests {
 		if !strings.Contains(written, "\n| "+id+" |") {
 			t.Errorf("%s is no item and no rule; it is named by %v", id, tests[id])

@@ -21,6 +21,7 @@ It prints what there is to say, the worst first, and a line that counts the
 objects. Each finding begins with its severity:
 
   error     the object is not accepted, or a part of it is not
+  unknown   it hangs on objects that could not be read
   warning   accepted, but not honoured in full
   advice    worth knowing; nothing is lost
 
@@ -80,7 +81,7 @@ type checkCommand struct {
 func newCheck() *cobra.Command {
 	var cc checkCommand
 	c := &cobra.Command{
-		Use:     "check PATH... [-o table|yaml|json] [--strict]",
+		Use:     "check PATH... [-o text|yaml|json|github] [--strict]",
 		Short:   "Say what becomes of each object",
 		Long:    checkHelp,
 		Example: checkExamples,

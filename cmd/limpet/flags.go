@@ -68,6 +68,9 @@ func (f *inputFlags) registerSources(c *cobra.Command) {
 	f.policies.registerRelease(flags)
 }
 
+// has tells whether files are named.
+func (f *inputFlags) has() bool { return len(f.paths)+len(f.kustomizations) > 0 }
+
 // check is a cobra argument check: arguments are paths too.
 func (f *inputFlags) check(c *cobra.Command, args []string) error {
 	if f.listing != nil && f.listing.isWanted(f.has()) {
@@ -77,7 +80,7 @@ func (f *inputFlags) check(c *cobra.Command, args []string) error {
 		f.elsewhere, f.listing.stderr = true, c.ErrOrStderr()
 	}
 	f.paths = append(f.paths, args...)
-	if len(f.paths)+len(f.kustomizations) == 0 && !f.elsewhere {
+	if !f.has() && !f.elsewhere {
 		return usagef("name files or folders, such as '%s routes/'; see '%[1]s --help'", c.CommandPath())
 	}
 	if _, err := netip.ParseAddr(f.bind); err != nil {
@@ -132,6 +135,15 @@ func (f *inputFlags) readSources(stdin io.Reader) ([]compiler.Source, error) {
 	}
 	gctune.ForInput(size)
 	return sources, err
+}
+
+// readSessions reads what an input says of sessions.
+func (f *inputFlags) readSessions(stdin io.Reader, target string) (*compiler.Sessions, error) {
+	sources, err := f.readSources(stdin)
+	if err != nil {
+		return nil, err
+	}
+	return compiler.ReadSessions(sources, f.checkOptions(target))
 }
 
 // checkWatchable refuses what does not show when it changes.

@@ -52,6 +52,9 @@ func (l *listingFlags) isWanted(hasFiles bool) bool {
 	return l.kubeconfig != "" || l.context != "" || l.all || !hasFiles && isPlugin(os.Args[0])
 }
 
+// isNamed tells whether there is an input, of files or of an API server, for commands that have listing.
+func (f *inputFlags) isNamed() bool { return f.has() || f.listing.isWanted(false) }
+
 // isPlugin tells whether kubectl runs the program.
 func isPlugin(program string) bool { return strings.HasPrefix(filepath.Base(program), "kubectl-") }
 

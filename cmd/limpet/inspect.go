@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/inspect"
 	"github.com/limpet-proxy/limpet/internal/message"
@@ -168,18 +167,3 @@ func (ic *inspectCommand) name() string {
 	}
 	return message.MakePrintable(ic.file)
 }
-
-// readSessions reads what an input says of sessions.
-func (f *inputFlags) readSessions(stdin io.Reader, target string) (*compiler.Sessions, error) {
-	sources, err := f.readSources(stdin)
-	if err != nil {
-		return nil, err
-	}
-	return compiler.ReadSessions(sources, f.checkOptions(target))
-}
-
-// isNamed tells whether there is an input, of files or of an API server.
-func (f *inputFlags) isNamed() bool { return f.has() || f.listing.isWanted(false) }
-
-// has tells whether files are named.
-func (f *inputFlags) has() bool { return len(f.paths)+len(f.kustomizations) > 0 }

@@ -18,13 +18,7 @@ func TestGoInstall(t *testing.T) {
 		t.Helper()
 		command := exec.Command(words[0], words[1:]...)
 		command.Dir, command.Env = dir, append(os.Environ(), env...)
-		var stderr strings.Builder
-		command.Stderr = &stderr
-		text, err := command.Output()
-		if err != nil {
-			t.Fatalf("%q: %v\n%s%s", words, err, text, stderr.String())
-		}
-		return string(text)
+		return printed(t, command)
 	}
 	root := absolute(t, "../..")
 	output(root, nil, "go", "run", "./tools/release", "-version", "v0.1.0", "-only", "module", "-out", filepath.Join(folder, "release"))

@@ -147,11 +147,17 @@ func (s shell) run(t *testing.T, script string) string {
 	defer cancel()
 	bash := exec.CommandContext(ctx, "bash", "-eu", "-o", "pipefail", "-c", script)
 	bash.Dir, bash.Env = s.folder, s.env
+	return printed(t, bash)
+}
+
+// printed runs a command, which must succeed, and gives what it prints on its standard output.
+func printed(t *testing.T, command *exec.Cmd) string {
+	t.Helper()
 	var stderr strings.Builder
-	bash.Stderr = &stderr
-	stdout, err := bash.Output()
+	command.Stderr = &stderr
+	stdout, err := command.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s\n%s%s", err, script, stdout, stderr.String())
+		t.Fatalf("%v\n%s\n%s%s", err, strings.Join(command.Args, " "), stdout, stderr.String())
 	}
 	return string(stdout)
 }

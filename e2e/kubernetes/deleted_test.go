@@ -73,7 +73,7 @@ func (c *cluster) removeKind(t *testing.T, name string) (restore func()) {
 // grant again the sessions of before go on too.
 func TestDeletedGrant(t *testing.T) {
 	c, port := openShop(t, "10.244.15.3", "10.244.15.4")
-	c.set(t, stockBackend)
+	c.set(t, stockBackend+"---"+sliceOf("stock", "stock", "10.244.15.3", "10.244.15.4"))
 	c.set(t, stockGrant)
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := s.Bootstrap(t).Start(t)
@@ -115,13 +115,6 @@ apiVersion: v1
 kind: Service
 metadata: {name: stock, namespace: stock}
 spec: {ports: [{name: http, port: 80, targetPort: 8080}]}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: stock, namespace: stock, labels: {kubernetes.io/service-name: stock}}
-addressType: IPv4
-ports: [{name: http, port: 8080}]
-endpoints: [{addresses: [10.244.15.3]}, {addresses: [10.244.15.4]}]
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute

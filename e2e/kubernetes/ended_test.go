@@ -85,16 +85,12 @@ func cartPolicy(spec string) string {
 
 // endedOf gives what a route's condition says of sessions that have ended, and as of when; nothing for the generation of before.
 func endedOf(route *unstructured.Unstructured) (words string, at time.Time) {
-	parents, _, _ := unstructured.NestedSlice(route.Object, "status", "parents")
-	for _, parent := range parents {
-		list, _ := parent.(map[string]any)["conditions"].([]any)
-		for _, one := range list {
-			if c, _ := one.(map[string]any); c["type"] == v1alpha1.ConditionSessionsEnded && c["observedGeneration"] == route.GetGeneration() {
-				words, _ = c["message"].(string)
-				text, _ := c["lastTransitionTime"].(string)
-				at, _ = time.Parse(time.RFC3339, text)
-			}
-		}
+	c := findCondition(route, v1alpha1.ConditionSessionsEnded, "status", "parents")
+	if c["observedGeneration"] != route.GetGeneration() {
+		return "", time.Time{}
 	}
+	words, _ = c["message"].(string)
+	text, _ := c["lastTransitionTime"].(string)
+	at, _ = time.Parse(time.RFC3339, text)
 	return words, at
 }

@@ -46,13 +46,6 @@ kind: Service
 metadata: {name: cart, namespace: managed}
 spec: {ports: [{name: http, port: 80, targetPort: 8080}]}
 ---
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: cart, namespace: managed, labels: {kubernetes.io/service-name: cart}}
-addressType: IPv4
-ports: [{name: http, port: 8080}]
-endpoints: [{addresses: [10.244.30.1]}, {addresses: [10.244.30.2]}, {addresses: [10.244.30.3]}]
----
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: cart, namespace: managed}
@@ -64,6 +57,8 @@ spec:
     backendRefs: [{name: cart, port: 80}]
 `
 )
+
+var managedPods = []string{"10.244.30.1", "10.244.30.2", "10.244.30.3"}
 
 // fleet is a cluster that runs Gateways' proxies, on a node that is this machine.
 type fleet struct {
@@ -109,7 +104,7 @@ func newFleet(t *testing.T) *fleet {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.StopControllers)
-	startPods(t, "10.244.30.1", "10.244.30.2", "10.244.30.3")
+	startPods(t, managedPods...)
 	c.set(t, managedClass)
 	folder, authority := t.TempDir(), harness.NewAuthority(t)
 	authority.Issue(t, folder, "server", serverName, "")
@@ -214,7 +209,7 @@ func TestManagedProxies(t *testing.T) {
 	f := newFleet(t)
 	defer f.c.remove(t, object("gateway.networking.k8s.io/v1", "Gateway", "managed", "edge"))
 	begun := time.Now()
-	f.c.set(t, managedGateway+"---"+managedRoute)
+	f.c.set(t, managedGateway+"---"+managedRoute+"---"+sliceOf("cart", "managed", managedPods...))
 	at := f.address(t)
 	eventually(t, "the route answers", func() bool {
 		answer, err := f.ask(at)

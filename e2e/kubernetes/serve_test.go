@@ -50,19 +50,22 @@ spec:
 `
 
 // slice is the Service's EndpointSlice with pods of these addresses.
-func slice(addresses ...string) string {
-	endpoints := ""
-	for _, a := range addresses {
-		endpoints += fmt.Sprintf("- addresses: [%s]\n", a)
-	}
-	return `
+func slice(addresses ...string) string { return sliceOf("cart", "default", addresses...) }
+
+// sliceOf is the EndpointSlice of a Service of some namespace.
+func sliceOf(service, namespace string, addresses ...string) string {
+	text := fmt.Sprintf(`
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
-metadata: {name: cart, namespace: default, labels: {kubernetes.io/service-name: cart}}
+metadata: {name: %s, namespace: %s, labels: {kubernetes.io/service-name: %[1]s}}
 addressType: IPv4
 ports: [{name: http, port: 8080}]
 endpoints:
-` + endpoints
+`, service, namespace)
+	for _, a := range addresses {
+		text += fmt.Sprintf("- addresses: [%s]\n", a)
+	}
+	return text
 }
 
 // startPods starts a backend at each address, named after it.
@@ -90,6 +93,19 @@ func condition(o *unstructured.Unstructured, kind string, path ...string) string
 	if o == nil {
 		return "no object"
 	}
+	c := findCondition(o, kind, path...)
+	if c == nil {
+		return "no condition"
+	}
+	text := fmt.Sprintf("%v %v", c["status"], c["reason"])
+	if c["observedGeneration"] != o.GetGeneration() {
+		text += " of before"
+	}
+	return text
+}
+
+// findCondition finds it; nil for none.
+func findCondition(o *unstructured.Unstructured, kind string, path ...string) map[string]any {
 	entries := []any{o.Object["status"]}
 	if len(path) > 0 {
 		entries, _, _ = unstructured.NestedSlice(o.Object, path...)
@@ -99,25 +115,16 @@ func condition(o *unstructured.Unstructured, kind string, path ...string) string
 		list, _ := fields["conditions"].([]any)
 		for _, one := range list {
 			if c, _ := one.(map[string]any); c["type"] == kind {
-				text := fmt.Sprintf("%v %v", c["status"], c["reason"])
-				if c["observedGeneration"] != o.GetGeneration() {
-					text += " of before"
-				}
-				return text
+				return c
 			}
 		}
 	}
-	return "no condition"
+	return nil
 }
 
 // message gives the words of a condition of an object.
 func message(o *unstructured.Unstructured, kind string) (text string) {
-	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	for _, one := range conditions {
-		if fields := one.(map[string]any); fields["type"] == kind {
-			text, _ = fields["message"].(string)
-		}
-	}
+	text, _ = findCondition(o, kind)["message"].(string)
 	return text
 }
 

@@ -83,8 +83,8 @@ type Logged struct {
 	Session string `json:"session"`
 }
 
-// Unverified is the outcome of what can't be judged.
-const Unverified = "unverified"
+// unverified is the outcome of what can't be judged.
+const unverified = "unverified"
 
 // inspector has what pieces are judged by.
 type inspector struct {
@@ -214,21 +214,20 @@ func (x *inspector) judgeToken(policy int, p *piece, said *token.Session) Verdic
 func (x *inspector) judgeUnknown(tag uint32) Verdict {
 	switch {
 	case x.ring == nil:
-		return Verdict{Outcome: Unverified, Reason: "anybody may have written it: --keys or LIMPET_KEYS verifies it"}
+		return Verdict{Outcome: unverified, Reason: "anybody may have written it: --keys or LIMPET_KEYS verifies it"}
 	case !x.verifies(tag):
 		return Verdict{Outcome: token.UnknownKey.String(), Reason: unknownKey}
 	case x.Sessions == nil:
-		return Verdict{Outcome: Unverified, Reason: "its scope is that of a rule, which -f PATH names"}
+		return Verdict{Outcome: unverified, Reason: "its scope is that of a rule, which -f PATH names"}
 	}
 	return Verdict{Outcome: token.WrongScope.String(), Reason: "no rule of the input has its scope"}
 }
 
 // verifies tells whether a key of that tag is in the ring and verifies.
 func (x *inspector) verifies(tag uint32) bool {
-	for i := range x.Keys.Keys {
-		k := &x.Keys.Keys[i]
-		if end := x.Keys.EndOf(k); token.KeyTag(k.ID) == tag {
-			return end == 0 || x.At.Unix() < int64(end)
+	for i, state := range keyfile.States(x.Keys, x.At) {
+		if token.KeyTag(x.Keys.Keys[i].ID) == tag {
+			return state != keyfile.Expired
 		}
 	}
 	return false

@@ -1,22 +1,23 @@
 package inspect
 
-import "github.com/limpet-proxy/limpet/token"
-
-// ticketSkew is the filter's tolerance where a configuration does not say otherwise, in seconds.
-const ticketSkew = 60
+import (
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
+)
 
 func (x *inspector) inspectTicket(f *Finding, text string) {
 	peeked, _ := token.PeekTicket(text)
 	ends, now := unixTime(peeked.Ends), x.At.Unix()
+	skew := int64(policyconfig.DefaultConfig().ClockSkew) // the judge's of tokens, too
 	f.Ends = &ends
 	known := x.name(f, peeked)
 	switch {
 	case x.ring == nil || len(known) == 0:
 		f.Verdicts = []Verdict{x.judgeUnknown(peeked.Key)}
-	case x.scope(f.Scope.Name).Ticket(text, now, ticketSkew):
+	case x.scope(f.Scope.Name).Ticket(text, now, skew):
 		f.Verified = true
 		f.Verdicts = []Verdict{{Outcome: "answered", Reason: "its requests are told of sessions of its scope"}}
-	case x.scope(f.Scope.Name).Ticket(text, peeked.Ends-1, ticketSkew):
+	case x.scope(f.Scope.Name).Ticket(text, peeked.Ends-1, skew):
 		f.Verified = true
 		f.Verdicts = []Verdict{{Outcome: "invalid", Reason: "it was good until " + formatTime(ends) + ", and for ten minutes before that"}}
 	default:

@@ -12,18 +12,16 @@ import (
 // that at which a key before it began to, where that is written, else now.
 func Retired(before, after policyconfig.KeyRing, now time.Time) map[string]time.Time {
 	retired, signed := map[string]time.Time{}, now
-	for i := range before.Keys {
-		k := &before.Keys[i]
-		began := time.Unix(int64(k.NotBefore), 0)
-		if began.After(now) {
+	for i, state := range States(before, now) {
+		if state == WillSign {
 			continue // it has signed nothing yet
 		}
+		k := &before.Keys[i]
 		stays := slices.ContainsFunc(after.Keys, func(o policyconfig.Key) bool { return o.ID == k.ID && bytes.Equal(o.Secret, k.Secret) })
-		end := before.EndOf(k)
-		if verifies := end == 0 || time.Unix(int64(end), 0).After(now); !stays && verifies {
+		if !stays && state != Expired {
 			retired[k.ID] = signed
 		}
-		if k.NotBefore != 0 && began.Before(signed) {
+		if began := time.Unix(int64(k.NotBefore), 0); k.NotBefore != 0 && began.Before(signed) {
 			signed = began
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -159,14 +158,8 @@ func (l *lister) readReferred(ctx context.Context) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		parts := strings.Split(name, "/")
-		kind := schema.GroupKind{Kind: parts[0]}
-		selector := fields.OneTermEqualSelector("metadata.name", parts[2]).String()
-		if of := selectors[kind]; of != "" {
-			selector += "," + of
-		}
-		err := l.page(ctx, l.client.Resource(builtIn[kind]).Namespace(parts[1]),
-			metav1.ListOptions{FieldSelector: selector, LabelSelector: labelSelectors[kind]})
+		kind, namespace, only := selectReferred(name)
+		err := l.page(ctx, l.client.Resource(builtIn[kind]).Namespace(namespace), only)
 		if apierrors.IsForbidden(err) {
 			l.denied[kind.Kind] = err.Error()
 		} else if err != nil {

@@ -114,7 +114,7 @@ func reduceHost(sent any) (any, error) {
 	if !whole {
 		return sent, nil
 	}
-	o := &hostAddresses{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), ResourceVersion: u.GetResourceVersion()}}
+	o := &hostAddresses{ObjectMeta: describeState(u)}
 	for field, name := range map[string]string{"addresses": "address", "podIPs": "ip"} {
 		list, _, _ := unstructured.NestedSlice(u.Object, "status", field)
 		for _, one := range list {

@@ -167,15 +167,9 @@ const fetchAgain = time.Second
 // right of its own.
 func (s *Source) fetch(w *watch, name string) *object {
 	ctx := w.ctx
-	parts := strings.Split(name, "/")
-	kind := schema.GroupKind{Kind: parts[0]}
-	selector := fields.OneTermEqualSelector("metadata.name", parts[2]).String()
-	if of := selectors[kind]; of != "" {
-		selector += "," + of
-	}
+	_, namespace, only := selectReferred(name)
 	for ctx.Err() == nil {
-		list, err := s.client.Resource(w.resource).Namespace(parts[1]).
-			List(ctx, metav1.ListOptions{FieldSelector: selector, LabelSelector: labelSelectors[kind]})
+		list, err := s.client.Resource(w.resource).Namespace(namespace).List(ctx, only)
 		if err == nil && len(list.Items) == 0 {
 			return nil
 		}
@@ -192,6 +186,17 @@ func (s *Source) fetch(w *watch, name string) *object {
 		}
 	}
 	return nil
+}
+
+// selectReferred says of what something refers to which kind it is, where it is, and how a list has it alone, as newWatch would see it.
+func selectReferred(name string) (kind schema.GroupKind, namespace string, only metav1.ListOptions) {
+	parts := strings.Split(name, "/")
+	kind = schema.GroupKind{Kind: parts[0]}
+	selector := fields.OneTermEqualSelector("metadata.name", parts[2]).String()
+	if of := selectors[kind]; of != "" {
+		selector += "," + of
+	}
+	return kind, parts[1], metav1.ListOptions{FieldSelector: selector, LabelSelector: labelSelectors[kind]}
 }
 
 // readPatience is how long changes wait for what they refer to.

@@ -27,7 +27,7 @@ type Style struct {
 
 // On fits a style to where it is printed: terminals are wrapped at and, without NO_COLOR, have color.
 func (s Style) On(to io.Writer) Style {
-	s.Width = Width(to)
+	s.Width = widthOf(to)
 	s.Color = IsTerminal(to) && os.Getenv("NO_COLOR") == ""
 	return s
 }
@@ -55,7 +55,7 @@ func PrintFindings(to io.Writer, rows []status.Row, style Style) {
 			continue
 		}
 		what := title(alike)
-		style.printLine(to, alike[0].Severity, fmt.Sprintf("%s times: %s%s", Thousands(len(alike)), cmp.Or(what,
+		style.printLine(to, alike[0].Severity, fmt.Sprintf("%s times: %s%s", thousands(len(alike)), cmp.Or(what,
 			alike[0].Message), code(alike[0])))
 		for _, r := range alike[:maxAlike] {
 			own := r.Message
@@ -64,7 +64,7 @@ func PrintFindings(to io.Writer, rows []status.Row, style Style) {
 			}
 			style.print(to, "  "+joinParts(r.Place(), r.Object, r.Path, own))
 		}
-		style.print(to, fmt.Sprintf("  and %s more; -v lists them all", Thousands(len(alike)-maxAlike)))
+		style.print(to, fmt.Sprintf("  and %s more; -v lists them all", thousands(len(alike)-maxAlike)))
 	}
 }
 
@@ -126,8 +126,7 @@ func (s Style) printLine(to io.Writer, severity, text string) {
 	if s.Color {
 		begin = severityColor[severity] + begin + "\x1b[0m"
 	}
-	lines := strings.SplitN(s.Wrap(severity+": "+text), ":", 2)
-	fmt.Fprintf(to, "%s%s\n", begin, lines[1])
+	fmt.Fprintf(to, "%s%s\n", begin, strings.TrimPrefix(s.Wrap(severity+": "+text), severity+":"))
 }
 
 func (s Style) print(to io.Writer, text string) { fmt.Fprintln(to, s.Wrap(text)) }
@@ -161,8 +160,8 @@ func joinParts(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ": ")
 }
 
-// Thousands writes a number as 3,000.
-func Thousands(n int) string {
+// thousands writes a number as 3,000.
+func thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]

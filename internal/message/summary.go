@@ -53,15 +53,15 @@ func nameVerdicts(counts map[compiler.Verdict]int, all int) string {
 	if accepted == all {
 		return "all accepted"
 	}
-	parts := []string{Thousands(accepted) + " accepted"}
+	parts := []string{thousands(accepted) + " accepted"}
 	if n := counts[compiler.Warning]; n > 0 {
 		parts = append(parts, count(n, "warning"))
 	}
 	if n := counts[compiler.Unknown]; n > 0 {
-		parts = append(parts, Thousands(n)+" unknown")
+		parts = append(parts, thousands(n)+" unknown")
 	}
 	if n := counts[compiler.Refused]; n > 0 {
-		parts = append(parts, Thousands(n)+" refused")
+		parts = append(parts, thousands(n)+" refused")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -70,5 +70,5 @@ func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
-	return fmt.Sprintf("%s %s", Thousands(n), noun)
+	return fmt.Sprintf("%s %s", thousands(n), noun)
 }

@@ -13,8 +13,8 @@ func IsTerminal(to io.Writer) bool {
 	return is && term.IsTerminal(int(file.Fd()))
 }
 
-// Width is how many columns a terminal has; 0 for what is none.
-func Width(to io.Writer) int {
+// widthOf is how many columns a terminal has; 0 for what is none.
+func widthOf(to io.Writer) int {
 	if !IsTerminal(to) {
 		return 0
 	}

@@ -56,23 +56,23 @@ func pick[K, V ~string](a AllowedKeys, given map[K]V) map[string]string {
 	return picked
 }
 
+// leave lists those that are not.
+func leave[K, V ~string](a AllowedKeys, field string, given map[K]V) (left []string) {
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if !a.has(string(key)) {
+			left = append(left, field+string(key))
+		}
+	}
+	return left
+}
+
 // LeftOut says which labels and annotations of a Gateway its proxies' objects have not got; empty for none.
 func (a AllowedKeys) LeftOut(g *gatewayv1.Gateway) string {
 	of := g.Spec.Infrastructure
 	if of == nil {
 		return ""
 	}
-	var left []string
-	for _, key := range slices.Sorted(maps.Keys(of.Labels)) {
-		if !a.has(string(key)) {
-			left = append(left, "labels."+string(key))
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(of.Annotations)) {
-		if !a.has(string(key)) {
-			left = append(left, "annotations."+string(key))
-		}
-	}
+	left := append(leave(a, "labels.", of.Labels), leave(a, "annotations.", of.Annotations)...)
 	if len(left) == 0 {
 		return ""
 	}

@@ -93,11 +93,16 @@ func hasHeader(h Headers, name string) bool {
 // answered. Where the pinned host is the reason, the session can't go on: a strict policy answers its status,
 // the others take the token away so that the next request is balanced anew.
 func (x *Exchange) notFromUpstream(h Reply) Outcome {
-	if !x.pinned && !x.kept || !hostFailed(h.CodeDetails()) && !x.misled(h.CodeDetails()) {
+	if !x.pinned && !x.kept {
+		return x.outcome
+	}
+	details := h.CodeDetails()
+	misled := x.misled(details)
+	if !hostFailed(details) && !misled {
 		return x.outcome
 	}
 	if x.policy.cfg.OnHostLost == policyconfig.Fail {
-		if (hostLost(h.CodeDetails()) || x.misled(h.CodeDetails())) && !hasHeader(h, "grpc-status") {
+		if (hostLost(details) || misled) && !hasHeader(h, "grpc-status") {
 			h.Set(":status", x.policy.failStatus)
 		}
 		return Failed
