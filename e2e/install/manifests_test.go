@@ -61,7 +61,10 @@ func TestManifests(t *testing.T) {
 	}
 	t.Run("restricted Pods alone", func(t *testing.T) { c.checkPodSecurity(t) })
 	t.Run("kustomize", func(t *testing.T) {
-		s.run(t, `mkdir base; cp install.yaml base; echo 'resources: [install.yaml]' > base/kustomization.yaml; kubectl diff --server-side -k base`)
+		// kubectl diff asks twice, and what a status does between is a difference: the Deployment's has come to rest.
+		s.run(t, `kubectl -n limpet-system wait deployment/limpet --timeout=120s \
+		  --for=jsonpath='{.status.conditions[?(@.type=="Progressing")].reason}'=NewReplicaSetAvailable
+		mkdir base; cp install.yaml base; echo 'resources: [install.yaml]' > base/kustomization.yaml; kubectl diff --server-side -k base`)
 	})
 }
 

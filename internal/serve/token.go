@@ -55,7 +55,7 @@ func AuthenticateByToken(tokens Tokens) xds.Authenticate {
 // That is so while 'limpet serve' is given --manage-proxies, and replicas of before are still there.
 func RefuseManaged(identify xds.Identify) xds.Identify {
 	return func(ctx context.Context, from *peer.Peer, node *corev3.Node) (xds.Identity, error) {
-		if node.GetMetadata().GetFields()[envoy.ManagedNode].GetBoolValue() {
+		if envoy.IsManaged(node) {
 			return xds.Identity{}, status.Error(codes.Unavailable, "this process runs no proxies: another one has the keys of this one")
 		}
 		return identify(ctx, from, node)

@@ -43,6 +43,12 @@ func (b ServerBootstrap) addReadiness(out *bootstrapv3.Bootstrap) {
 	}
 }
 
+// IsManaged says whether limpet runs a node: no other asks for the ready listener. Such an Envoy opens the keys of its Gateway's scopes,
+// and no ring.
+func IsManaged(node *corev3.Node) bool {
+	return node.GetMetadata().GetFields()[readyField] != nil
+}
+
 // NewReadyListener gives the listener that an Envoy asks for by its metadata; nil for none. It answers 200, and 503 once the Envoy
 // leaves.
 func NewReadyListener(node *corev3.Node) (*Packed, error) {

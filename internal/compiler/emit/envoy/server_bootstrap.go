@@ -19,7 +19,6 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/protoyaml"
 )
@@ -55,9 +54,6 @@ type ServerTLS struct {
 	Authority, Name string
 }
 
-// ManagedNode is in the metadata of nodes that limpet runs: they open the keys of their Gateway's scopes, and no ring.
-const ManagedNode = "limpet.dev/managed"
-
 // serverCluster is the name of the cluster that is the server.
 const serverCluster = "limpet-serve"
 
@@ -66,9 +62,6 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 	e := &emitter{settings: Settings{Admin: b.Admin, AdminAll: b.AdminAll}, served: true}
 	out := e.newDynamicBootstrap()
 	out.Node = &corev3.Node{Id: cmp.Or(b.Node, identity), Cluster: cmp.Or(b.Gateway, identity)}
-	if b.Ready.IsValid() {
-		out.Node.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{ManagedNode: structpb.NewBoolValue(true)}}
-	}
 	out.DynamicResources.AdsConfig = &corev3.ApiConfigSource{
 		ApiType: corev3.ApiConfigSource_DELTA_GRPC, TransportApiVersion: corev3.ApiVersion_V3,
 		GrpcServices: []*corev3.GrpcService{{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
