@@ -236,6 +236,24 @@ func describeDifference(was, is *policyconfig.Policy) string {
 		return "those that began before " + time.Unix(int64(is.Revocation.NotBefore), 0).UTC().Format(time.RFC3339) + " are revoked"
 	case was.Cookie != nil && is.Cookie != nil && !strings.EqualFold(was.Cookie.Domain, is.Cookie.Domain):
 		return fmt.Sprintf("its cookie had the domain %q and has %q", was.Cookie.Domain, is.Cookie.Domain)
+	case was.Envelope != is.Envelope:
+		return fmt.Sprintf("its envelope was %t and is %t", was.Envelope, is.Envelope)
+	case isShorter(was.AbsoluteTimeout, is.AbsoluteTimeout):
+		return fmt.Sprintf("its absoluteTimeout was %s and is %s, and those that began longer ago than that are over",
+			nameTimeout(was.AbsoluteTimeout), nameTimeout(is.AbsoluteTimeout))
+	case isShorter(was.IdleTimeout, is.IdleTimeout):
+		return fmt.Sprintf("its idleTimeout was %s and is %s, and those without a request for longer than that are over",
+			nameTimeout(was.IdleTimeout), nameTimeout(is.IdleTimeout))
 	}
 	return ""
+}
+
+// isShorter tells whether a timeout ends sessions that the one before let live; 0 is none.
+func isShorter(was, is policyconfig.Duration) bool { return is != 0 && (was == 0 || is < was) }
+
+func nameTimeout(d policyconfig.Duration) string {
+	if d == 0 {
+		return "none"
+	}
+	return d.String()
 }
