@@ -29,8 +29,8 @@ same keys have the same number in their gauge limpet_keys_fingerprint. For a day
 after an edit that ended sessions, if limpet serve runs on, the routes are listed
 whose they were.
 
-The exit code is 0 when all of the input is in effect, each Gateway has an Envoy and
-every Envoy has everything, else 1.`
+The exit code is 0 when all of the input is in effect and none of it may be old, each
+Gateway has an Envoy and every Envoy has everything, else 1.`
 
 // statusCommand is "limpet status".
 type statusCommand struct{ admin, output string }
