@@ -25,6 +25,10 @@ func TestProgrammed(t *testing.T) {
 	if text := words(); !strings.Contains(text, "no Envoy has connected") {
 		t.Errorf("the reason is %q", text)
 	}
+	listener := func() string { return condition(c.get(t, gateway), "Programmed", "status", "listeners") }
+	if got := listener(); got != "False Pending" {
+		t.Errorf("the listener's is %q", got)
+	}
 	if _, content := first.Status(t); content {
 		t.Error("limpet status ends with 0, and there is no Envoy")
 	}
@@ -37,6 +41,10 @@ func TestProgrammed(t *testing.T) {
 	envoy := follower.Bootstrap(t).Start(t)
 	follower.AwaitSettled(t)
 	eventually(t, "an Envoy of the replica that writes no statuses has acknowledged them", is("True Programmed"))
+
+	if got := listener(); got != "True Programmed" {
+		t.Errorf("the listener's is %q, and an Envoy has it", got)
+	}
 
 	envoy.Stop()
 	eventually(t, "once it is gone, the Gateway is not programmed", is("False Pending"))
