@@ -151,6 +151,34 @@ func TestSinceOfPolicies(t *testing.T) {
 	}
 }
 
+// TestSinceOfListeners edits policies of two listeners of one route, each with its own: what ends is what has changed at a listener.
+//
+// requirements: S22
+func TestSinceOfListeners(t *testing.T) {
+	of := func(listener, spec string) string {
+		return "---\n{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: " + listener + "}, spec: {" +
+			"targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: two, sectionName: " + listener + "}], " + spec + "}}\n"
+	}
+	gateway := func(last string) string {
+		return "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: two}, spec: {gatewayClassName: limpet, " +
+			"listeners: [{name: a, protocol: HTTP, port: 81}, {name: " + last + ", protocol: HTTP, port: 82}]}}\n"
+	}
+	route := strings.Replace(endedRoute(strings.Replace(endedRule("pay", "/pay"), ", sessionPersistence: {sessionName: s}", "", 1)), "name: web", "name: two", 1)
+	a, b := of("a", "sessionName: a"), of("b", "sessionName: b, absoluteTimeout: 1h")
+	before := route + gateway("b") + a + b
+	for name, c := range map[string]struct {
+		after string
+		want  []string
+	}{
+		"nothing":         {before, nil},
+		"policies behind": {route + gateway("b") + b + a, nil},
+		"a name":          {route + gateway("b") + a + of("b", "sessionName: c, absoluteTimeout: 1h"), []string{"its session was named b and is named c"}},
+		"a listener's":    {route + gateway("c") + a + of("c", "sessionName: b, absoluteTimeout: 1h"), nil},
+	} {
+		t.Run(name, func(t *testing.T) { checkEnded(t, before, c.after, c.want) })
+	}
+}
+
 // TestSinceOfSharedSessions edits a route whose rules share their sessions.
 //
 // requirements: S22

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,11 +109,13 @@ func joinCookies(of []*Sessions) map[string]keptCookies {
 	return all
 }
 
-// sessionIndex is the sessions after an edit: by their scope and route, and for those of a route that is not there by their scope alone.
+// sessionIndex is the sessions after an edit: by their scope, route and listener, since policies of listeners may be others; for those of
+// a listener that is not there by their scope and route, and for those of a route that is not there by their scope alone.
 type sessionIndex struct {
-	byRoute map[scopeOnRoute]*Decision
-	byScope map[string]*Decision
-	cookies map[string]keptCookies
+	byListener map[scopeOnListener]*Decision
+	byRoute    map[scopeOnRoute][]*Decision
+	byScope    map[string][]*Decision
+	cookies    map[string]keptCookies
 	rules   func() *ruleIndex // which takes long to make, and is asked for where sessions are lost or shared
 }
 
@@ -123,20 +124,53 @@ type scopeOnRoute struct {
 	route object.Ref
 }
 
+type scopeOnListener struct {
+	scopeOnRoute
+	gateway  object.Ref
+	listener string
+}
+
+func (d *Decision) onRoute() scopeOnRoute { return scopeOnRoute{d.Scope, d.Route.Ref()} }
+
+func (d *Decision) onListener() scopeOnListener {
+	return scopeOnListener{d.onRoute(), d.Path.Gateway, d.Path.Listener}
+}
+
 func newSessionIndex(of []*Sessions) *sessionIndex {
-	x := &sessionIndex{byRoute: map[scopeOnRoute]*Decision{}, byScope: map[string]*Decision{}, cookies: joinCookies(of)}
+	x := &sessionIndex{
+		byListener: map[scopeOnListener]*Decision{}, byRoute: map[scopeOnRoute][]*Decision{}, byScope: map[string][]*Decision{},
+		cookies: joinCookies(of),
+	}
 	for _, s := range of {
 		for _, path := range s.paths {
-			x.byRoute[scopeOnRoute{path.Scope, path.Route.Ref()}], x.byScope[path.Scope] = path, path
+			at := path.onRoute()
+			x.byListener[path.onListener()] = path
+			x.byRoute[at], x.byScope[path.Scope] = append(x.byRoute[at], path), append(x.byScope[path.Scope], path)
 		}
 	}
 	x.rules = sync.OnceValue(func() *ruleIndex { return newRuleIndex(of) })
 	return x
 }
 
+// find gives where the sessions of a path are after the edit, nil if nowhere: of several places one where they live on, if there is one.
+func (x *sessionIndex) find(was *Decision) *Decision {
+	if is := x.byListener[was.onListener()]; is != nil {
+		return is
+	}
+	places := x.byRoute[was.onRoute()]
+	if len(places) == 0 {
+		places = x.byScope[was.Scope]
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(places, func(is *Decision) bool { return describeDifference(&was.Policies[0], &is.Policies[0]) == "" })
+	return places[max(i, 0)]
+}
+
 // findEnd says what has ended the sessions of a path, nil for nothing, and the key by which they are told of once in a route.
 func (x *sessionIndex) findEnd(was *Decision, kept keptCookies) (e *EndedSessions, key string) {
-	is := cmp.Or(x.byRoute[scopeOnRoute{was.Scope, was.Route.Ref()}], x.byScope[was.Scope])
+	is := x.find(was)
 	e, key = &EndedSessions{Route: was.Route, Rule: -1}, was.Scope
 	var own *Decision
 	if is == nil || is.ofRoute || was.ofRoute {
