@@ -8,8 +8,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Retired gives the keys of a ring that verified until now and are not in the next one, or have ended there, with the time at which each may have signed last:
-// that at which a key before it began to, where that is written, else now.
+// Retired gives the keys of a ring that verified until now and are not in the next one, or have ended there, with the time at which each
+// may have signed last: that at which a key before it began to, where that is written, else now.
 func Retired(before, after policyconfig.KeyRing, now time.Time) map[string]time.Time {
 	retired, signed := map[string]time.Time{}, now
 	for i := range before.Keys {

@@ -116,7 +116,7 @@ type sessionIndex struct {
 	byRoute    map[scopeOnRoute][]*Decision
 	byScope    map[string][]*Decision
 	cookies    map[string]keptCookies
-	rules   func() *ruleIndex // which takes long to make, and is asked for where sessions are lost or shared
+	rules      func() *ruleIndex // which takes long to make, and is asked for where sessions are lost or shared
 }
 
 type scopeOnRoute struct {
