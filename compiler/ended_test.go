@@ -106,7 +106,7 @@ func TestSinceNamesEndedSessions(t *testing.T) {
 		"the session off":         {endedRoute(pay, strings.Replace(a, ", sessionPersistence: {sessionName: s}", "", 1), b), []string{"spec.rules[1]: the sessions of a rule end: it has no session any more"}},
 		"the session's name":      {endedRoute(pay, strings.Replace(a, "sessionName: s", "sessionName: ss", 1), b), []string{"spec.rules[1]: the sessions of a rule end: its session was named s and is named ss"}},
 		"another type":            {endedRoute(pay, endedRule("", "/a", "type: Header"), b), []string{"its type was Cookie and is Header"}},
-		"a longer timeout":        {endedRoute(pay, endedRule("", "/a", "absoluteTimeout: 1h"), b), nil},
+		"a timeout":               {endedRoute(pay, endedRule("", "/a", "absoluteTimeout: 1h"), b), []string{"its absoluteTimeout was none and is 1h, and those that began longer ago"}},
 		"a new epoch":             {before + endedPolicy("revocation: {epoch: 3}"), []string{"its epoch was 0 and is 3", "its epoch was 0 and is 3", "its epoch was 0 and is 3"}},
 		"a date": {before + endedPolicy(`revocation: {notBefore: "2026-11-22T00:00:00Z"}`), []string{
 			"those that began before 2026-11-22T00:00:00Z are revoked", "2026-11-22T00:00:00Z are revoked", "2026-11-22T00:00:00Z are revoked",
@@ -124,6 +124,58 @@ func TestSinceNamesEndedSessions(t *testing.T) {
 			}
 			checkEnded(t, from, c.after, c.want)
 		})
+	}
+}
+
+// TestSinceOfPolicies edits a policy: shorter timeouts end sessions that longer ones let live, and no envelope is a token.
+//
+// requirements: S22
+func TestSinceOfPolicies(t *testing.T) {
+	route := endedRoute(endedRule("pay", "/pay"))
+	for name, c := range map[string]struct {
+		before, after string
+		want          []string
+	}{
+		"a longer one":             {"absoluteTimeout: 1h, idleTimeout: 10m", "absoluteTimeout: 2h, idleTimeout: 20m", nil},
+		"none any more":            {"absoluteTimeout: 1h, idleTimeout: 10m", "sessionName: s", nil},
+		"a shorter one":            {"absoluteTimeout: 2h", "absoluteTimeout: 1h", []string{"its absoluteTimeout was 2h and is 1h"}},
+		"a shorter idle one":       {"idleTimeout: 20m", "idleTimeout: 10m", []string{"its idleTimeout was 20m and is 10m, and those without a request for longer"}},
+		"one in place of none":     {"sessionName: s", "idleTimeout: 10m", []string{"its idleTimeout was none and is 10m"}},
+		"the same, in other words": {"absoluteTimeout: 60m", "absoluteTimeout: 1h", nil},
+		"an envelope":              {"sessionName: s", "envelope: true", []string{"its envelope was false and is true"}},
+		"no envelope":              {"envelope: true", "sessionName: s", []string{"its envelope was true and is false"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkEnded(t, route+endedRulePolicy(c.before), route+endedRulePolicy(c.after), c.want)
+		})
+	}
+}
+
+// TestSinceOfListeners edits policies of two listeners of one route, each with its own: what ends is what has changed at a listener.
+//
+// requirements: S22
+func TestSinceOfListeners(t *testing.T) {
+	of := func(listener, spec string) string {
+		return "---\n{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: " + listener + "}, spec: {" +
+			"targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: two, sectionName: " + listener + "}], " + spec + "}}\n"
+	}
+	gateway := func(last string) string {
+		return "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: two}, spec: {gatewayClassName: limpet, " +
+			"listeners: [{name: a, protocol: HTTP, port: 81}, {name: " + last + ", protocol: HTTP, port: 82}]}}\n"
+	}
+	route := strings.Replace(endedRoute(strings.Replace(endedRule("pay", "/pay"), ", sessionPersistence: {sessionName: s}", "", 1)), "name: web", "name: two", 1)
+	a, b := of("a", "sessionName: a"), of("b", "sessionName: b, absoluteTimeout: 1h")
+	before := route + gateway("b") + a + b
+	for name, c := range map[string]struct {
+		after string
+		want  []string
+	}{
+		"nothing":         {before, nil},
+		"policies behind": {route + gateway("b") + b + a, nil},
+		"a name":          {route + gateway("b") + a + of("b", "sessionName: c, absoluteTimeout: 1h"), []string{"its session was named b and is named c"}},
+		"a listener's":    {route + gateway("c") + a + of("c", "sessionName: b, absoluteTimeout: 1h"), nil},
+	} {
+		t.Run(name, func(t *testing.T) { checkEnded(t, before, c.after, c.want) })
 	}
 }
 

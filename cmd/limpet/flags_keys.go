@@ -14,7 +14,6 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
-	"github.com/limpet-proxy/limpet/internal/kubernetes"
 	"github.com/limpet-proxy/limpet/internal/message"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
@@ -32,8 +31,6 @@ type keyFlags struct {
 	target string
 	// ring, if there is one, gives the key ring in place of a file.
 	ring func() policyconfig.KeyRing
-	// fault, if there is one, says why that is not the ring that it should be.
-	fault func() kubernetes.Fault
 	// fixed are root secrets that stay while this process runs: those of an Envoy that it starts, or a Secret's; nil reads them each time.
 	fixed []token.Root
 }

@@ -423,18 +423,17 @@ func (sc *serveCommand) serveUntil(
 	return err
 }
 
-// inputStatus gives what of a controller's input is not in effect, the keys included.
+// inputStatus gives what of a controller's input is not in effect, or may be old, the keys included.
 func (sc *serveCommand) inputStatus(of *controller.Controller) func() serve.InputStatus {
 	return func() serve.InputStatus {
 		refused, since := of.InputState()
 		status := serve.InputStatus{Refused: slices.Clone(refused), Since: since}
-		if sc.config.keys.fault == nil {
-			return status
-		}
-		if f := sc.config.keys.fault(); f.Words != "" {
-			status.Refused = append(status.Refused, f.Words)
-			if since.IsZero() || f.Since.Before(since) {
-				status.Since = f.Since
+		for _, fault := range sc.cluster.faults {
+			if f := fault(); f.Words != "" {
+				status.Refused = append(status.Refused, f.Words)
+				if status.Since.IsZero() || f.Since.Before(status.Since) {
+					status.Since = f.Since
+				}
 			}
 		}
 		return status

@@ -40,6 +40,8 @@ type clusterFlags struct {
 	root       string
 	rotate     string
 	rotateKeys time.Duration // what rotate says
+	// faults say why the objects, and the keys, are not what the API server has now.
+	faults []func() kubernetes.Fault
 	// ending is what has something to do yet when the process shall end.
 	ending sync.WaitGroup
 }
@@ -161,6 +163,7 @@ func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, 
 	if prefix, err := netip.ParsePrefix(f.pool); err == nil {
 		c.source.Pool = kubernetes.NewPool(prefix)
 	}
+	f.faults = append(f.faults, c.source.Fault)
 	log.Info("reading the objects", "server", config.Host)
 	return c, c.source.Start(ctx)
 }
@@ -174,7 +177,7 @@ func (c *cluster) followKeys(ctx context.Context, keys *keyFlags, overlap func()
 		Config: c.config, Namespace: c.flags.namespace, Name: c.flags.keys, Log: c.log,
 		Changed: c.source.Touch, Every: c.flags.rotateKeys, Overlap: overlap,
 	}
-	keys.ring, keys.fault = ring.Ring, ring.Fault
+	keys.ring, c.flags.faults = ring.Ring, append(c.flags.faults, ring.Fault)
 	if err := c.readRoots(ctx, keys); err != nil {
 		return err
 	}

@@ -26,10 +26,11 @@ A generation is a hash of all that is served: an Envoy that shows its Gateway's
 has everything. -o wide adds addresses and versions, -o json and -o yaml print all
 there is. Keys are shown by fingerprints, which hold nothing of them: Envoys with the
 same keys have the same number in their gauge limpet_keys_fingerprint. For a day
-after an edit that ended sessions, the routes are listed whose they were.
+after an edit that ended sessions, if limpet serve runs on, the routes are listed
+whose they were.
 
-The exit code is 0 when all of the input is in effect, each Gateway has an Envoy and
-every Envoy has everything, else 1.`
+The exit code is 0 when all of the input is in effect and none of it may be old, each
+Gateway has an Envoy and every Envoy has everything, else 1.`
 
 // statusCommand is "limpet status".
 type statusCommand struct{ admin, output string }

@@ -59,7 +59,7 @@ func TestSessionsEnded(t *testing.T) {
 	words, at := ended()
 	second.Kill(t)
 	second.ServeAgain(t)
-	c.set(t, cartPolicy("revocation: {epoch: 1}, absoluteTimeout: 7h"))
+	c.set(t, cartPolicy("revocation: {epoch: 1}, cookie: {sameSite: Lax}"))
 	eventually(t, "it writes statuses again", func() bool {
 		policy := object("limpet.dev/v1alpha1", "SessionPersistencePolicy", "default", "cart")
 		return condition(c.get(t, policy), "Accepted", "status", "ancestors") == "True Accepted"
@@ -67,6 +67,9 @@ func TestSessionsEnded(t *testing.T) {
 	if now, since := ended(); now != words || !since.Equal(at) {
 		t.Errorf("after a restart it says %q as of %v, and said %q as of %v", now, since, words, at)
 	}
+	c.set(t, cartPolicy("revocation: {epoch: 1}, cookie: {sameSite: Lax}, absoluteTimeout: 7h"))
+	eventually(t, "what ends sessions after the restart is told behind what was before", says(
+		words+"; later the sessions of a rule ended: spec.rules[0]: its absoluteTimeout was none and is 7h"))
 	c.remove(t, object("limpet.dev/v1alpha1", "SessionPersistencePolicy", "default", "cart"))
 }
 

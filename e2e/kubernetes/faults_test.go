@@ -226,6 +226,30 @@ func TestAPIServerInTrouble(t *testing.T) {
 	}
 }
 
+// TestOldIsTold: while the API server lets nobody read, limpet status ends with 1 and a metric says why, until it does again.
+func TestOldIsTold(t *testing.T) {
+	c, port := openShop(t, "10.244.17.1")
+	c.keepOnlyEdge(t)
+	faulty, kubeconfig := newFaultyServer(t, c)
+	s := harness.ServeCluster(t, kubeconfig, port, harness.NewRing("k"), "--system-namespace", "default")
+	s.Bootstrap(t).Start(t)
+	is := func(fine bool) func() bool {
+		return func() bool {
+			_, content := s.Status(t)
+			return content == fine && (s.Metric(t, "limpet_input_errors") == 0) == fine
+		}
+	}
+	eventually(t, "all is well", is(true))
+	unreadable := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet {
+			refuse(w, http.StatusServiceUnavailable, "ServiceUnavailable")
+		}
+		return r.Method == http.MethodGet
+	}
+	faulty.during(unreadable, func() { eventually(t, "what is served may be old, and that is told", is(false)) })
+	eventually(t, "it is followed again", is(true))
+}
+
 // TestLeader: the process that writes statuses is killed, and hangs for longer than its Lease: another one writes them, and the one that
 // comes back does not disturb it.
 func TestLeader(t *testing.T) {

@@ -25,6 +25,10 @@ func TestProgrammed(t *testing.T) {
 	if text := words(); !strings.Contains(text, "no Envoy has connected") {
 		t.Errorf("the reason is %q", text)
 	}
+	listener := func() string { return condition(c.get(t, gateway), "Programmed", "status", "listeners") }
+	if got := listener(); got != "False Pending" {
+		t.Errorf("the listener's is %q", got)
+	}
 	if _, content := first.Status(t); content {
 		t.Error("limpet status ends with 0, and there is no Envoy")
 	}
@@ -37,6 +41,10 @@ func TestProgrammed(t *testing.T) {
 	envoy := follower.Bootstrap(t).Start(t)
 	follower.AwaitSettled(t)
 	eventually(t, "an Envoy of the replica that writes no statuses has acknowledged them", is("True Programmed"))
+
+	if got := listener(); got != "True Programmed" {
+		t.Errorf("the listener's is %q, and an Envoy has it", got)
+	}
 
 	envoy.Stop()
 	eventually(t, "once it is gone, the Gateway is not programmed", is("False Pending"))
@@ -88,6 +96,44 @@ func TestClassDeleted(t *testing.T) {
 	if got := envoy.Stranger().Get(t, "/cart").Status; got != 200 {
 		t.Errorf("a request gets %d", got)
 	}
+}
+
+// TestClassReleased: a GatewayClass that is released, by the command or by its annotation, is deleted at once while a Gateway names it, also
+// once no limpet is there any more.
+func TestClassReleased(t *testing.T) {
+	c, port := openShop(t, "10.244.12.2")
+	const controller = "limpet.dev/doomed" // so that no other class is released
+	kubeconfig, doomed := c.Kubeconfig(standin.AdminToken), strings.Replace(doomedClass, "limpet.dev/gateway-controller", controller, 1)
+	class := object("gateway.networking.k8s.io/v1", "GatewayClass", "", "doomed")
+	finalizers := func(n int) func() bool { return func() bool { return len(c.get(t, class).GetFinalizers()) == n } }
+	for name, release := range map[string]func(){
+		"command": func() {
+			if code, _, stderr := harness.Limpet(t, nil, "release-classes", "--kubeconfig", kubeconfig, "--controller-name", controller); code != 0 {
+				t.Fatalf("exit code %d\n%s", code, stderr)
+			}
+		},
+		"annotation": func() {
+			c.set(t, strings.Replace(doomed, "{name: doomed}", "{name: doomed, annotations: {limpet.dev/unprotected: 'true'}}", 1))
+		},
+	} {
+		c.set(t, doomed)
+		c.set(t, doomedGateway("edge", port))
+		serving := harness.ServeCluster(t, kubeconfig, port, harness.NewRing("k"), "--system-namespace", "default", "--controller-name", controller)
+		eventually(t, name+": the class is protected", finalizers(1))
+		release()
+		eventually(t, name+": the class is released", finalizers(0))
+		c.set(t, doomedGateway("late", harness.FreePort(t)))
+		late := object("gateway.networking.k8s.io/v1", "Gateway", "default", "late")
+		eventually(t, name+": limpet has seen another Gateway", func() bool { return condition(c.get(t, late), "Accepted") == "True Accepted" })
+		if !finalizers(0)() {
+			t.Errorf("%s: the class is protected again", name)
+		}
+		serving.Kill(t)
+		c.remove(t, class)
+		eventually(t, name+": the class is gone", func() bool { return c.get(t, class) == nil })
+		c.remove(t, late)
+	}
+	c.set(t, shopAt(port))
 }
 
 const doomedClass = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: doomed}, spec: {controllerName: limpet.dev/gateway-controller}}`

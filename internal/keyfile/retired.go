@@ -8,8 +8,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Retired gives the keys of a ring that are not in the next one and verified until then, with the time at which each may have signed last:
-// that at which a key before it began to, where that is written, else now.
+// Retired gives the keys of a ring that verified until now and are not in the next one, or have ended there, with the time at which each
+// may have signed last: that at which a key before it began to, where that is written, else now.
 func Retired(before, after policyconfig.KeyRing, now time.Time) map[string]time.Time {
 	retired, signed := map[string]time.Time{}, now
 	for i, state := range States(before, now) {
@@ -17,7 +17,9 @@ func Retired(before, after policyconfig.KeyRing, now time.Time) map[string]time.
 			continue // it has signed nothing yet
 		}
 		k := &before.Keys[i]
-		stays := slices.ContainsFunc(after.Keys, func(o policyconfig.Key) bool { return o.ID == k.ID && bytes.Equal(o.Secret, k.Secret) })
+		stays := slices.ContainsFunc(after.Keys, func(o policyconfig.Key) bool {
+			return o.ID == k.ID && bytes.Equal(o.Secret, k.Secret) && isBefore(now, after.EndOf(&o))
+		})
 		if !stays && state != Expired {
 			retired[k.ID] = signed
 		}
@@ -26,4 +28,9 @@ func Retired(before, after policyconfig.KeyRing, now time.Time) map[string]time.
 		}
 	}
 	return retired
+}
+
+// isBefore tells whether an end is yet to come; 0 is none.
+func isBefore(now time.Time, end policyconfig.Time) bool {
+	return end == 0 || now.Before(time.Unix(int64(end), 0))
 }

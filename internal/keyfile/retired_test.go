@@ -33,6 +33,8 @@ func TestRetired(t *testing.T) {
 		"one that is to sign":              {keys{from(a, 1), b}, keys{b}, nil},
 		"one that has ended":               {keys{a, until(b, -1)}, keys{a}, nil},
 		"one that would have ended":        {keys{a, until(b, 1)}, keys{a}, map[string]time.Duration{"b": 0}},
+		"one that an edit ends":            {keys{a, b}, keys{a, until(b, -1)}, map[string]time.Duration{"b": 0}},
+		"one that an edit ends later":      {keys{a, b}, keys{a, until(b, 1)}, nil},
 		"another secret under the same id": {keys{a}, keys{another}, map[string]time.Duration{"a": 0}},
 	} {
 		got := map[string]time.Duration{}

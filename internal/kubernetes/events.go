@@ -14,6 +14,7 @@ import (
 	typedeventsv1 "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 )
@@ -128,7 +129,11 @@ func listConditions(of map[string]any, at string) (all []condition) {
 					all = append(all, c)
 				}
 			default:
-				all = append(all, listConditions(fields, strings.TrimSpace(at+" "+nameOf(fields)))...)
+				inner := listConditions(fields, strings.TrimSpace(at+" "+nameOf(fields)))
+				if field == "listeners" { // their Gateway, of which people hear, waits for the same
+					inner = slices.DeleteFunc(inner, func(c condition) bool { return c.Reason == string(gatewayv1.ListenerReasonPending) })
+				}
+				all = append(all, inner...)
 			}
 		}
 	}

@@ -26,6 +26,11 @@ func TestEvents(t *testing.T) {
 			"a listener's conflict", "", "listeners: [{name: web, conditions: [{type: Conflicted, status: 'True', reason: HostnameConflict}]}]",
 			[]string{"Warning HostnameConflict web Conflicted: True"},
 		},
+		{
+			"nobody has them yet", "", "conditions: [{type: Programmed, status: 'False', reason: Pending}]\n" +
+				"listeners: [{name: web, conditions: [{type: Programmed, status: 'False', reason: Pending}]}]",
+			[]string{"Warning Pending Programmed: False"},
+		},
 		{"a condition of somebody else's kind", "", "conditions: [{type: Unrelated, status: 'False', reason: No}]", nil},
 	} {
 		recorder := events.NewFakeRecorder(10)

@@ -63,6 +63,8 @@ type Source struct {
 	// keeping is how many policies keep Pods that Services no longer select.
 	keeping int
 	nodes   nodes
+	// away are the resources whose objects can't be followed.
+	away map[schema.GroupVersionResource]Fault
 }
 
 // watch follows the objects of a kind.
@@ -82,13 +84,13 @@ func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 		client: client, log: log, changed: make(chan struct{}, 1), written: make(chan struct{}, 1),
 		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{}, writing: map[string]bool{},
 		references: map[string]int{}, reading: map[string]bool{}, settled: make(chan struct{}, 1),
-		readers: make(chan struct{}, mostReaders),
+		readers: make(chan struct{}, mostReaders), away: map[schema.GroupVersionResource]Fault{},
 	}
 }
 
 // Start begins to follow, and returns when it has all objects that there are.
 func (s *Source) Start(ctx context.Context) error {
-	definitions := s.newInformer(crds, "", "", func(error) {})
+	definitions := s.newInformer(crds, "", "", func(err error) { s.noteAway(crds, err) })
 	handler := func() { s.follow(ctx, listDefinitions(definitions.GetStore())) }
 	registration, err := definitions.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(any, bool) { handler() },
@@ -153,16 +155,15 @@ func (s *Source) isSynced() bool {
 	return true
 }
 
-// newInformer makes what lists and watches a resource, and tells of each failure.
+// newInformer makes what lists and watches a resource, and tells what becomes of each time that it does.
 func (s *Source) newInformer(
-	resource schema.GroupVersionResource, fields, labels string, failed func(error),
+	resource schema.GroupVersionResource, fields, labels string, tell func(error),
 ) cache.SharedIndexInformer {
-	informer := dynamicinformer.NewFilteredDynamicInformer(s.client, resource, metav1.NamespaceAll, 0, cache.Indexers{},
+	informer := dynamicinformer.NewFilteredDynamicInformer(observed{s.client, tell}, resource, metav1.NamespaceAll, 0, cache.Indexers{},
 		func(o *metav1.ListOptions) { o.FieldSelector, o.LabelSelector = fields, labels }).Informer()
 	// Neither fails before the informer runs.
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		if ctx.Err() == nil {
-			failed(err)
 			s.log.Warn("objects can't be followed at the moment; what is served stays", "resource", resource.GroupResource().String(), "reason", err)
 		}
 	})
@@ -199,6 +200,7 @@ func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.Cust
 			s.log.Warn("a kind is gone, and its objects with it", "kind", kind.String())
 			w.stop()
 			delete(s.watches, kind)
+			delete(s.away, w.resource)
 			s.removeKind(ctx, kind)
 		}
 	}
@@ -213,7 +215,12 @@ func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.Cust
 func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource schema.GroupVersionResource) *watch {
 	own, stop := context.WithCancel(ctx)
 	w := &watch{resource: resource, ctx: own, stop: stop}
-	informer := s.newInformer(resource, selectors[kind], labelSelectors[kind], func(err error) { w.denied.Store(apierrors.IsForbidden(err)) })
+	informer := s.newInformer(resource, selectors[kind], labelSelectors[kind], func(err error) {
+		w.denied.Store(apierrors.IsForbidden(err))
+		if own.Err() == nil && (kind != podKind || !w.denied.Load()) { // whoever may not see Pods keeps none
+			s.noteAway(resource, err)
+		}
+	})
 	transform := reduce
 	if _, is := dataKinds[kind]; is {
 		transform = s.reduceReferred
@@ -241,6 +248,7 @@ func (s *Source) followPods(ctx context.Context) {
 	case s.keeping == 0 && w != nil:
 		w.stop()
 		delete(s.watches, podKind)
+		delete(s.away, pods)
 		s.removeKind(ctx, podKind)
 	}
 }

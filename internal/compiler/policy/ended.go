@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,12 +109,14 @@ func joinCookies(of []*Sessions) map[string]keptCookies {
 	return all
 }
 
-// sessionIndex is the sessions after an edit: by their scope and route, and for those of a route that is not there by their scope alone.
+// sessionIndex is the sessions after an edit: by their scope, route and listener, since policies of listeners may be others; for those of
+// a listener that is not there by their scope and route, and for those of a route that is not there by their scope alone.
 type sessionIndex struct {
-	byRoute map[scopeOnRoute]*Decision
-	byScope map[string]*Decision
-	cookies map[string]keptCookies
-	rules   func() *ruleIndex // which takes long to make, and is asked for where sessions are lost or shared
+	byListener map[scopeOnListener]*Decision
+	byRoute    map[scopeOnRoute][]*Decision
+	byScope    map[string][]*Decision
+	cookies    map[string]keptCookies
+	rules      func() *ruleIndex // which takes long to make, and is asked for where sessions are lost or shared
 }
 
 type scopeOnRoute struct {
@@ -123,20 +124,53 @@ type scopeOnRoute struct {
 	route object.Ref
 }
 
+type scopeOnListener struct {
+	scopeOnRoute
+	gateway  object.Ref
+	listener string
+}
+
+func (d *Decision) onRoute() scopeOnRoute { return scopeOnRoute{d.Scope, d.Route.Ref()} }
+
+func (d *Decision) onListener() scopeOnListener {
+	return scopeOnListener{d.onRoute(), d.Path.Gateway, d.Path.Listener}
+}
+
 func newSessionIndex(of []*Sessions) *sessionIndex {
-	x := &sessionIndex{byRoute: map[scopeOnRoute]*Decision{}, byScope: map[string]*Decision{}, cookies: joinCookies(of)}
+	x := &sessionIndex{
+		byListener: map[scopeOnListener]*Decision{}, byRoute: map[scopeOnRoute][]*Decision{}, byScope: map[string][]*Decision{},
+		cookies: joinCookies(of),
+	}
 	for _, s := range of {
 		for _, path := range s.paths {
-			x.byRoute[scopeOnRoute{path.Scope, path.Route.Ref()}], x.byScope[path.Scope] = path, path
+			at := path.onRoute()
+			x.byListener[path.onListener()] = path
+			x.byRoute[at], x.byScope[path.Scope] = append(x.byRoute[at], path), append(x.byScope[path.Scope], path)
 		}
 	}
 	x.rules = sync.OnceValue(func() *ruleIndex { return newRuleIndex(of) })
 	return x
 }
 
+// find gives where the sessions of a path are after the edit, nil if nowhere: of several places one where they live on, if there is one.
+func (x *sessionIndex) find(was *Decision) *Decision {
+	if is := x.byListener[was.onListener()]; is != nil {
+		return is
+	}
+	places := x.byRoute[was.onRoute()]
+	if len(places) == 0 {
+		places = x.byScope[was.Scope]
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(places, func(is *Decision) bool { return describeDifference(&was.Policies[0], &is.Policies[0]) == "" })
+	return places[max(i, 0)]
+}
+
 // findEnd says what has ended the sessions of a path, nil for nothing, and the key by which they are told of once in a route.
 func (x *sessionIndex) findEnd(was *Decision, kept keptCookies) (e *EndedSessions, key string) {
-	is := cmp.Or(x.byRoute[scopeOnRoute{was.Scope, was.Route.Ref()}], x.byScope[was.Scope])
+	is := x.find(was)
 	e, key = &EndedSessions{Route: was.Route, Rule: -1}, was.Scope
 	var own *Decision
 	if is == nil || is.ofRoute || was.ofRoute {
@@ -236,6 +270,24 @@ func describeDifference(was, is *policyconfig.Policy) string {
 		return "those that began before " + time.Unix(int64(is.Revocation.NotBefore), 0).UTC().Format(time.RFC3339) + " are revoked"
 	case was.Cookie != nil && is.Cookie != nil && !strings.EqualFold(was.Cookie.Domain, is.Cookie.Domain):
 		return fmt.Sprintf("its cookie had the domain %q and has %q", was.Cookie.Domain, is.Cookie.Domain)
+	case was.Envelope != is.Envelope:
+		return fmt.Sprintf("its envelope was %t and is %t", was.Envelope, is.Envelope)
+	case isShorter(was.AbsoluteTimeout, is.AbsoluteTimeout):
+		return fmt.Sprintf("its absoluteTimeout was %s and is %s, and those that began longer ago than that are over",
+			nameTimeout(was.AbsoluteTimeout), nameTimeout(is.AbsoluteTimeout))
+	case isShorter(was.IdleTimeout, is.IdleTimeout):
+		return fmt.Sprintf("its idleTimeout was %s and is %s, and those without a request for longer than that are over",
+			nameTimeout(was.IdleTimeout), nameTimeout(is.IdleTimeout))
 	}
 	return ""
+}
+
+// isShorter tells whether a timeout ends sessions that the one before let live; 0 is none.
+func isShorter(was, is policyconfig.Duration) bool { return is != 0 && (was == 0 || is < was) }
+
+func nameTimeout(d policyconfig.Duration) string {
+	if d == 0 {
+		return "none"
+	}
+	return d.String()
 }

@@ -42,6 +42,9 @@ func addOnce(to, more []string) []string {
 	return to
 }
 
+// endedWords stand between the rules and what has ended their sessions.
+const endedWords = " ended: "
+
 // String says how many rules it is about, and what has ended their sessions.
 func (e Ended) String() string {
 	rules, why := "a rule", e.Why
@@ -51,19 +54,40 @@ func (e Ended) String() string {
 	if len(why) > maxProblems {
 		why = append(slices.Clone(why[:maxProblems]), fmt.Sprintf("and %d more", len(why)-maxProblems))
 	}
-	return fmt.Sprintf("the sessions of %s ended: %s", rules, strings.Join(why, "; "))
+	return fmt.Sprintf("the sessions of %s%s%s", rules, endedWords, strings.Join(why, "; "))
+}
+
+// endedLater stands between what one process has told of and what another one, or the same started anew, has told since.
+const endedLater, maxEndedParts = "; later ", 4
+
+// addTo gives the words of a condition that is there already and those of what is known. What another process has told, or one before a
+// restart, is not known here, and stays; what this one told before is what the words of now begin with.
+func (e Ended) addTo(there string) string {
+	if !slices.ContainsFunc(e.Why, func(why string) bool { return !strings.Contains(there, why) }) {
+		return there
+	}
+	parts := slices.DeleteFunc(strings.Split(there, endedLater), func(part string) bool {
+		_, why, _ := strings.Cut(part, endedWords)
+		return strings.HasPrefix(why, e.Why[0])
+	})
+	parts = append(parts, e.String())
+	return strings.Join(parts[max(0, len(parts)-maxEndedParts):], endedLater)
 }
 
 // sessionsEnded is the condition of a route whose sessions an edit has ended, until its next generation and for a day at most. What is
 // there already stays: after a restart it is all that is known. It has a transition time of its own, the last edit's.
 func (b *builder) sessionsEnded(route *gateway.Route, there []metav1.Condition) []metav1.Condition {
 	was := meta.FindStatusCondition(there, v1alpha1.ConditionSessionsEnded)
-	if was != nil && was.ObservedGeneration != route.Value.Generation {
+	if was != nil && (was.ObservedGeneration != route.Value.Generation || !was.LastTransitionTime.Add(TellEnded).After(b.now.Time)) {
 		was = nil
 	}
-	if e, is := b.Ended[route.Ref()]; is && e.Generation == route.Value.Generation && (was == nil || was.Message != e.String()) {
+	if e, is := b.Ended[route.Ref()]; is && e.Generation == route.Value.Generation {
 		now := newCondition(v1alpha1.ConditionSessionsEnded, true, v1alpha1.ReasonSessionsEnded, e.String())
 		now.LastTransitionTime = metav1.NewTime(e.At.UTC().Truncate(time.Second))
+		if was != nil {
+			now.Message = e.addTo(was.Message)
+			now.LastTransitionTime = later(now.LastTransitionTime, was.LastTransitionTime)
+		}
 		was = &now
 	}
 	if was == nil {
@@ -77,4 +101,11 @@ func (b *builder) sessionsEnded(route *gateway.Route, there []metav1.Condition) 
 		b.until = until
 	}
 	return []metav1.Condition{*was}
+}
+
+func later(a, b metav1.Time) metav1.Time {
+	if a.Before(&b) {
+		return b
+	}
+	return a
 }

@@ -34,17 +34,23 @@ func TestSessionsEnded(t *testing.T) {
 		want      string
 		wantUntil time.Time
 	}{
-		"nothing has":                         {Ended{}, nil, 0, "", time.Time{}},
-		"an edit has":                         {ended(5, 1, "x"), nil, 2, words + "x at 1", at(25)},
-		"two have":                            {ended(5, 1, "x").Add(ended(5, 2, "x", "y")), nil, 2, words + "x; y at 2", at(26)},
-		"one of an earlier generation has":    {ended(4, 1, "x"), nil, 2, "", time.Time{}},
-		"one of two generations has":          {ended(4, 1, "x").Add(ended(5, 2, "y")), nil, 2, words + "y at 2", at(26)},
-		"one has, a day ago":                  {ended(5, 1, "x"), nil, 25, "", time.Time{}},
-		"one that a process before told of":   {Ended{}, there(5, 1, "told"), 24, "told at 1", at(25)},
-		"so, a day ago":                       {Ended{}, there(5, 1, "told"), 25, "", time.Time{}},
-		"so, of an earlier generation":        {Ended{}, there(4, 1, "told"), 2, "", time.Time{}},
-		"so, and a later one":                 {ended(5, 3, "x"), there(5, 1, "told"), 4, words + "x at 3", at(27)},
-		"another process saw the same before": {ended(5, 3, "x"), there(5, 1, words+"x"), 4, words + "x at 1", at(25)},
+		"nothing has":                        {Ended{}, nil, 0, "", time.Time{}},
+		"an edit has":                        {ended(5, 1, "x"), nil, 2, words + "x at 1", at(25)},
+		"two have":                           {ended(5, 1, "x").Add(ended(5, 2, "x", "y")), nil, 2, words + "x; y at 2", at(26)},
+		"one of an earlier generation has":   {ended(4, 1, "x"), nil, 2, "", time.Time{}},
+		"one of two generations has":         {ended(4, 1, "x").Add(ended(5, 2, "y")), nil, 2, words + "y at 2", at(26)},
+		"one has, a day ago":                 {ended(5, 1, "x"), nil, 25, "", time.Time{}},
+		"one that a process before told of":  {Ended{}, there(5, 1, "told"), 24, "told at 1", at(25)},
+		"so, a day ago":                      {Ended{}, there(5, 1, "told"), 25, "", time.Time{}},
+		"so, of an earlier generation":       {Ended{}, there(4, 1, "told"), 2, "", time.Time{}},
+		"so, and a later one":                {ended(5, 3, "x"), there(5, 1, "told"), 4, "told; later " + words + "x at 3", at(27)},
+		"so, and what this one told before":  {ended(5, 4, "x", "y"), there(5, 3, "told; later "+words+"x"), 4, "told; later " + words + "x; y at 4", at(28)},
+		"so, a day before a later one":       {ended(5, 25, "x"), there(5, 1, "told"), 25, words + "x at 25", at(49)},
+		"another process saw the same":       {ended(5, 1, "x"), there(5, 1, words+"x"), 4, words + "x at 1", at(25)},
+		"another process saw more":           {ended(5, 2, "y"), there(5, 2, words+"x; y"), 4, words + "x; y at 2", at(26)},
+		"another process saw more, and then": {ended(5, 3, "y", "z"), there(5, 2, words+"x; y"), 4, words + "x; y; later " + words + "y; z at 3", at(27)},
+		"the same edit once more":            {ended(5, 3, "x"), there(5, 1, words+"x"), 4, words + "x at 3", at(27)},
+		"parts without end":                  {ended(5, 3, "x"), there(5, 1, "a; later b; later c; later d"), 4, "b; later c; later d; later " + words + "x at 3", at(27)},
 	} {
 		route := &gateway.Route{Kind: "HTTPRoute", Name: "r", Value: &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Generation: 5}}}
 		b := &builder{now: metav1.NewTime(at(c.now)), Input: Input{Ended: map[object.Ref]Ended{route.Ref(): c.known}}}

@@ -50,7 +50,7 @@ func (b *builder) writeGateway(g *gateway.Status) {
 		state := newListenerState(l, problems, problems)
 		states = append(states, state)
 		affected := b.affectedTarget(object.TargetRef{Ref: g.Gateway.Ref(), Section: string(l.Name)})
-		s.Listeners = append(s.Listeners, b.newListenerStatus(l, append(state.listConditions(), affected...), w, was.Listeners))
+		s.Listeners = append(s.Listeners, b.newListenerStatus(g, l, append(state.listConditions(), affected...), w, was.Listeners))
 	}
 	conditions := b.noteUnacknowledged(g, was.Conditions, b.noteProxies(g, &s, gatewayConditions(g, states, problems)))
 	s.Conditions = w.merge(was.Conditions, ownedByGateway, append(conditions,
@@ -174,6 +174,7 @@ func newListenerState(l gateway.ListenerStatus, problems, ofGateway []report.Pro
 }
 
 func (b *builder) newListenerStatus(
+	g *gateway.Status,
 	l gateway.ListenerStatus,
 	conditions []metav1.Condition,
 	w conditionWriter,
@@ -192,7 +193,7 @@ func (b *builder) newListenerStatus(
 	if at := slices.IndexFunc(was, func(o gatewayv1.ListenerStatus) bool { return o.Name == l.Name }); at >= 0 {
 		there = was[at].Conditions
 	}
-	s.Conditions = w.merge(there, ownedByListener, conditions...)
+	s.Conditions = w.merge(there, ownedByListener, b.noteUnacknowledged(g, there, conditions)...)
 	return s
 }
 

@@ -41,9 +41,10 @@ func (b *builder) writeListenerSet(g *gateway.Status, s *gateway.SetStatus) {
 	for _, l := range was.Listeners {
 		there = append(there, gatewayv1.ListenerStatus(l))
 	}
-	status := gatewayv1.ListenerSetStatus{Conditions: w.merge(was.Conditions, nil, b.setConditions(s, states)...)}
+	status := gatewayv1.ListenerSetStatus{Conditions: w.merge(was.Conditions, nil,
+		b.noteUnacknowledged(g, was.Conditions, b.setConditions(s, states))...)}
 	for i, l := range s.Listeners() {
-		one := b.newListenerStatus(l, states[i].listConditions(), w, there)
+		one := b.newListenerStatus(g, l, states[i].listConditions(), w, there)
 		status.Listeners = append(status.Listeners, gatewayv1.ListenerEntryStatus(one))
 	}
 	b.addObject(o.TypeMeta, o.ObjectMeta, status)

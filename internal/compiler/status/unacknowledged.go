@@ -18,8 +18,9 @@ type Unacknowledged struct {
 	Grace bool
 }
 
-// noteUnacknowledged has a Gateway be not Programmed until an Envoy has acknowledged its listeners. "Programmed" is what is sent to the
-// data plane and is to be ready soon (Gateway API, GatewayConditionProgrammed): without an Envoy it is sent nowhere.
+// noteUnacknowledged has a Gateway, its listeners and those of its ListenerSets be not Programmed until an Envoy has acknowledged them.
+// "Programmed" is what is sent to the data plane and is to be ready soon (Gateway API, GatewayConditionProgrammed): without an Envoy it is
+// sent nowhere. The condition and its reason have the same names in all three.
 func (b *builder) noteUnacknowledged(g *gateway.Status, was, conditions []metav1.Condition) []metav1.Condition {
 	u, is := b.Unacknowledged[g.Gateway.Key()]
 	_, managed := b.Proxies[g.Gateway.Key()] // which say more of themselves
