@@ -63,8 +63,8 @@ func newInspect() *cobra.Command {
 		Args:    ic.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return ic.run(c, time.Now()) },
 	}
-	ic.input.registerSources(c)
-	ic.input.registerListing(c.Flags())
+	ic.input.registerForSessions(c.Flags())
+	ic.input.policies.registerRelease(c.Flags())
 	registerTarget(c.Flags(), &ic.target, "what the input is compiled for,")
 	registerRing(c.Flags(), &ic.keysFile)
 	c.Flags().StringVar(&ic.at, "at", "", "judge as at this `TIME`, such as 2026-11-21T10:42:00Z (default: now)")

@@ -49,8 +49,7 @@ func newTicket() *cobra.Command {
 		Args:    tc.check,
 		RunE:    func(c *cobra.Command, args []string) error { return tc.run(c, args[0], time.Now()) },
 	}
-	tc.input.registerSources(c)
-	tc.input.registerListing(c.Flags())
+	tc.input.registerForSessions(c.Flags())
 	registerRing(c.Flags(), &tc.keysFile)
 	return c
 }

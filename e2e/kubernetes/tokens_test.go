@@ -151,7 +151,7 @@ func TestTokens(t *testing.T) {
 	file := filepath.Join(folder, "token")
 	replace(t, file, c.ending(t, good, ends.Add(-leeway)))
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default",
-		"--tls-secret", "xds-tls", "--token-audience", audience)
+		"--tls-cert", "secret/xds-tls", "--token-audience", audience)
 	envoy := s.Bootstrap(t, "--token-file", file, "--tls-ca", filepath.Join(folder, "server-ca.crt"), "--server-name", "localhost").Start(t)
 	s.AwaitSettled(t)
 	client := envoy.Client()
