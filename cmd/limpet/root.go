@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -55,7 +56,7 @@ func newRoot() *cobra.Command {
 		if wrong := new(pflag.InvalidValueError); errors.As(err, &wrong) {
 			return explainValue(wrong)
 		}
-		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
+		return usagef("%w%s; see '%s --help'", err, cmp.Or(explainServe(c, err), addDidYouMean(c, err)), c.CommandPath())
 	})
 	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newExplain(), newServe(), newBootstrap(), newStatus(), newImage(),
 		newKeygen(), newPlugin(), newRevoke(), newInspect(), newTicket(), newDrain(), newReleaseClasses(), newVersion(), newMan())
@@ -76,6 +77,14 @@ func explainValue(wrong *pflag.InvalidValueError) error {
 		must = "must be KEY=VALUE, several with commas between them"
 	}
 	return usagef("--%s %q: %s", f.Name, wrong.GetValue(), must)
+}
+
+// explainServe says who tells of advice, which "limpet serve" has no flag for: its log has what is refused, and warnings.
+func explainServe(c *cobra.Command, err error) string {
+	if wrong := err.Error(); c.Name() == "serve" && (strings.HasSuffix(wrong, " -v") || strings.HasSuffix(wrong, " --verbose")) {
+		return "; serve tells of what is refused and of warnings: 'limpet check' tells of advice, too"
+	}
+	return ""
 }
 
 // knownCommand refuses arguments of the root command: they are misspelt commands.
