@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -58,24 +59,29 @@ func (f *inputFlags) isNamed() bool { return f.has() || f.listing.isWanted(false
 // isPlugin tells whether kubectl runs the program.
 func isPlugin(program string) bool { return strings.HasPrefix(filepath.Base(program), "kubectl-") }
 
+// connect says how an API server is reached as kubectl reaches it, and which namespace is the context's.
+func connect(kubeconfig, context string) (config *rest.Config, namespace string, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+	if config, err = from.ClientConfig(); err != nil {
+		return nil, "", err
+	}
+	config.QPS, config.UserAgent = -1, "limpet/"+programVersion()
+	namespace, _, err = from.Namespace()
+	return config, namespace, err
+}
+
 // listWithin is how long reading all objects may take.
 const listWithin = 30 * time.Second
 
 // read reads the objects with the caller's rights, and says what they are not.
 func (l *listingFlags) read(namespace string) ([]compiler.Source, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = l.kubeconfig
-	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: l.context})
-	config, err := from.ClientConfig()
+	config, own, err := connect(l.kubeconfig, l.context)
 	if err != nil {
 		return nil, err
 	}
-	own, _, err := from.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	l.namespace = cmp.Or(namespace, own)
-	config.QPS, config.Timeout, config.UserAgent = -1, listWithin, "limpet/"+programVersion()
+	l.namespace, config.Timeout = cmp.Or(namespace, own), listWithin
 	ctx, stop := context.WithTimeout(context.Background(), listWithin)
 	defer stop()
 	listing, err := kubernetes.List(ctx, config, l.namespace)

@@ -199,7 +199,7 @@ func TestState(t *testing.T) {
 		"rejected":        {Gateway: "default/one", Generation: "g2", Rejected: []xds.Rejection{{}}},
 	} {
 		s.Envoys = []xds.ClientStatus{e}
-		if got := s.State(e); got != want || s.IsSettled() != (want == "current") {
+		if got := s.State(e); got != want || (Statuses{s}).IsSettled() != (want == "current") {
 			t.Errorf("it is %q, want %q", got, want)
 		}
 	}
