@@ -1,9 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strconv"
@@ -57,11 +56,17 @@ func (f *replicaFlags) find(ctx context.Context) (*kubernetes.Replicas, []kubern
 	}
 	config.Timeout = askWithin
 	of := &kubernetes.Replicas{Config: config, Port: f.port, Namespace: f.namespace, Usual: compiler.DefaultClassPolicyNamespace}
+	all, err := findReplicas(ctx, of)
+	return of, all, err
+}
+
+// findReplicas finds replicas, of which there must be one.
+func findReplicas(ctx context.Context, of *kubernetes.Replicas) ([]kubernetes.Replica, error) {
 	ctx, stop := context.WithTimeout(ctx, askWithin)
 	defer stop()
 	all, err := of.List(ctx)
 	if err == nil && len(all) == 0 {
-		err = errors.New("no Pod of limpet serve runs in " + cmp.Or(f.namespace, "the cluster") + ": none has the labels of its chart, " + kubernetes.ReplicaLabels)
+		err = fmt.Errorf("no Pod of limpet serve runs there: none has the labels of its chart, %s", kubernetes.ReplicaLabels)
 	}
-	return of, all, err
+	return all, err
 }

@@ -94,13 +94,15 @@ func (sc *statusCommand) run(ctx context.Context, to io.Writer) error {
 }
 
 // isForProgram tells whether all there is is to be printed.
-func (sc *statusCommand) isForProgram() bool { return sc.output == formatJSON || sc.output == formatYAML }
+func (sc *statusCommand) isForProgram() bool {
+	return sc.output == formatJSON || sc.output == formatYAML
+}
 
 func (sc *statusCommand) ask() (status serve.Status, err error) {
 	client := &http.Client{Timeout: 10 * time.Second}
 	answer, err := client.Get("http://" + sc.admin + "/status")
 	if err != nil {
-		return status, fmt.Errorf("limpet serve does not answer: %w; --admin says where it is on this machine, --kubeconfig or --context in which cluster", err)
+		return status, fmt.Errorf("limpet serve does not answer: %w; --admin says where it is, or --kubeconfig in which cluster", err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
