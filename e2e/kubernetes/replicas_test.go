@@ -55,7 +55,7 @@ spec:
   parentRefs: [{name: edge}]
   rules:
   - name: only
-    matches: [{path: {value: /NAME}}]
+    matches: [{path: {value: /}, headers: [{name: to, value: NAME}]}]
     backendRefs: [{name: cart, port: 80}]
 `
 

@@ -92,8 +92,8 @@ func (r *Replicas) newDialer(to Replica) (httpstream.Dialer, error) {
 
 // explainForward names the right that is missing.
 func explainForward(to Replica, err error) error {
-	if strings.Contains(err.Error(), "forbidden") {
-		return fmt.Errorf("the rights to create and to get pods/portforward in the namespace %s are needed: %w", to.Namespace, err)
+	if text := err.Error(); strings.Contains(text, "forbidden") && strings.Contains(text, "pods/portforward") { // in quotes of quotes
+		return fmt.Errorf("the rights to create and to get pods/portforward in the namespace %s are needed", to.Namespace)
 	}
 	return err
 }

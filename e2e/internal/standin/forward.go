@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -62,20 +61,27 @@ func (p *pod) connect(data, failed httpstream.Stream) {
 	_, _ = io.Copy(data, server)
 }
 
-// dial connects to a port of the Pod's loopback.
-func (p *pod) dial(port string) (c net.Conn, err error) {
-	var done sync.WaitGroup
-	done.Go(func() {
-		runtime.LockOSThread() // and it ends with this goroutine, for it is in the Pod's network then
-		network, failed := os.Open(fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid))
-		if err = failed; err != nil {
-			return
-		}
-		defer network.Close()
-		if err = unix.Setns(int(network.Fd()), unix.CLONE_NEWNET); err == nil {
-			c, err = net.DialTimeout("tcp4", "127.0.0.1:"+port, time.Second)
-		}
-	})
-	done.Wait()
+// dial connects to a port of the Pod's loopback. The thread goes to the Pod's network and back: one that ended would take the processes along
+// that it has started (Pdeathsig).
+func (p *pod) dial(port string) (net.Conn, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	own, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close()
+	pods, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid))
+	if err != nil {
+		return nil, err
+	}
+	defer pods.Close()
+	if err := unix.Setns(int(pods.Fd()), unix.CLONE_NEWNET); err != nil {
+		return nil, err
+	}
+	c, err := net.DialTimeout("tcp4", "127.0.0.1:"+port, time.Second)
+	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
+		panic(back) // other goroutines would be in the Pod's network
+	}
 	return c, err
 }
