@@ -76,7 +76,8 @@ func (f *inputFlags) registerSources(flags *pflag.FlagSet) {
 
 // registerForSessions is for commands that look for sessions, in files or in a cluster: all that may have them.
 func (f *inputFlags) registerForSessions(flags *pflag.FlagSet) {
-	f.registerSources(flags)
+	f.registerFiles(flags)
+	f.kinds.register(flags)
 	f.registerListing(flags)
 	f.kinds.assumeClass, f.kinds.allowEmpty, f.share = true, true, true
 }
@@ -148,7 +149,7 @@ func (f *inputFlags) readSources(stdin io.Reader) ([]compiler.Source, error) {
 	}
 	sources = append(sources, f.once...)
 	if f.isListed() {
-		listed, failed := f.listing.read(f.kinds.namespace)
+		listed, failed := f.readListed()
 		sources, err = append(sources, listed...), errors.Join(err, failed)
 	}
 	size := 0

@@ -38,6 +38,7 @@ func (i *istioFlags) register(f *pflag.FlagSet) {
 			"traffic-extension=true for TrafficExtensions (Istio 1.31), no WasmPlugins;\n"+
 			"native-pin=true lets Istio's own persistent sessions pin, by a label on\n"+
 			"Services; istiod needs PILOT_ENABLE_PERSISTENT_SESSION_FILTER")
+	f.Lookup("istio").DefValue = "" // which is said of each
 }
 
 // check refuses settings that there are not, and reads the others.

@@ -21,7 +21,7 @@ type flagGroup struct {
 var flagGroups = []flagGroup{
 	{"Input", strings.Fields("file kustomize namespace controller-name assume-class gateway-api system-namespace bind zone external-names " +
 		"share-addresses allow-empty strict-kinds route-budget assume-admitted since at")},
-	{"Output", strings.Fields("output report strict fail-on verbose quiet access-log access-log-sessions debug-tickets log-format traces-to " +
+	{"Output", strings.Fields("output report strict fail-on verbose quiet access-log access-log-fields debug-tickets log-format traces-to " +
 		"no-sbom version install timeout at-least")},
 	{"Session keys", strings.Fields("keys root keys-in-clear rotate-keys id add-to overlap expires list retire")},
 	{"Target", strings.Fields("target filter filter-path wasm-url istio owner around admin")},
