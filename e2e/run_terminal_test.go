@@ -30,7 +30,7 @@ func TestRunOnTerminal(t *testing.T) {
 	documents := harness.OneRoute(harness.Backends(t, "a"), harness.CookieRule("cart", "pods"))
 	documents.Port = harness.FreePort(t)
 	for name, text := range map[string]string{envoy: sickEnvoy, input: documents.YAML(t)} {
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -32,7 +33,7 @@ func TestCheckout(t *testing.T) {
 	build := exec.Command("bash", "-eu", "-c", blocks[0])
 	build.Dir = root
 	printed(t, build)
-	program, names := unpackImage(t, filepath.Join(root, "dist/deploy/image.tar"))
+	program, names := unpackImage(t, filepath.Join(root, "dist/image.tar"))
 	c := startClusterWith(t, program)
 	s := newShell(t, c)
 	charts := filepath.Join(s.folder, "dist/deploy/chart")
@@ -76,7 +77,7 @@ func readTar(t *testing.T, from io.Reader) map[string][]byte {
 	all := map[string][]byte{}
 	for archive := tar.NewReader(from); ; {
 		header, err := archive.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all
 		}
 		if err == nil {
