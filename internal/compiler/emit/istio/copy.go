@@ -256,6 +256,11 @@ func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) m
 		}
 		match["gateways"] = r.keepGateways(of)
 	})
+	rule["match"] = slices.DeleteFunc(rule["match"].([]any), func(match any) bool { // without gateways it would be on all of them
+		fields, _ := match.(map[string]any)
+		of, _ := fields["gateways"].([]any)
+		return len(of) == 0
+	})
 	r.keepBackend(rule, "route", b)
 	return rule
 }
@@ -309,13 +314,16 @@ func childOf(o map[string]any, key string) map[string]any {
 	return child
 }
 
-// entriesOf gives the objects of a list.
-func entriesOf(o map[string]any, key string) (found []map[string]any) {
+// entriesOf gives the objects of a list, and one without fields for an entry that is none.
+func entriesOf(o map[string]any, key string) []map[string]any {
 	entries, _ := o[key].([]any)
-	for _, entry := range entries {
+	all := make([]map[string]any, len(entries))
+	for i, entry := range entries {
 		if one, is := entry.(map[string]any); is {
-			found = append(found, one)
+			all[i] = one
+		} else {
+			all[i] = map[string]any{}
 		}
 	}
-	return found
+	return all
 }
