@@ -86,7 +86,7 @@ func askReading(ctx context.Context, config *rest.Config, controllerName string)
 		}
 		switch {
 		case failed != nil:
-			err = cmp.Or(err, fmt.Errorf("Pod %s: %w", r, failed))
+			err = cmp.Or(err, fmt.Errorf("limpet serve in Pod %s: %w", r, failed))
 		case controllerName != "" && has.Options.ControllerName != controllerName:
 			err = cmp.Or(err, errors.New("no limpet serve of the controllerName "+controllerName+" runs there"))
 		default:

@@ -166,7 +166,7 @@ func sorted(t testing.TB, input string, written []object) (istio, kubernetes str
 		switch {
 		case strings.HasPrefix(version, "limpet.dev/"):
 		case strings.Contains(version, "istio.io/"):
-			ours = append(ours, o)
+			ours = replaced(ours, o)
 		default:
 			theirs = replaced(theirs, o)
 		}
