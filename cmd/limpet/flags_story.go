@@ -13,6 +13,7 @@ type storyFlags struct {
 	accessLog, digest, tickets bool
 	headers                    []string
 	logged                     compiler.LoggedHeaders // what headers says
+	others                     bool                   // ProxyConfigs may turn logs on
 }
 
 func (s *storyFlags) register(f *pflag.FlagSet) {
@@ -21,7 +22,7 @@ func (s *storyFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.digest, "access-log-sessions", false,
 		"with --access-log: a keyed digest of the session's id in each line,\nthe same for all of a session")
 	f.StringSliceVar(&s.headers, "access-log-headers", nil,
-		"with --access-log: these headers in each line, as `request:NAME`\nor response:NAME; none with credentials, cookies or sessions")
+		"these headers in each line of access logs, as `request:NAME` or\nresponse:NAME; none with credentials, cookies or sessions")
 	f.BoolVar(&s.tickets, "debug-tickets", false,
 		"answer requests that have a ticket of 'limpet ticket' with what\nbecame of their session")
 }
@@ -31,8 +32,8 @@ func (s *storyFlags) check() error {
 	if s.digest && !s.accessLog {
 		return usagef("--access-log-sessions: only with --access-log")
 	}
-	if len(s.headers) > 0 && !s.accessLog {
-		return usagef("--access-log-headers: only with --access-log")
+	if len(s.headers) > 0 && !s.accessLog && !s.others {
+		return usagef("--access-log-headers: only with --access-log, or --manage-proxies of limpet serve")
 	}
 	return s.parseHeaders()
 }

@@ -132,7 +132,7 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if sc.cluster.root != "" && sc.config.keys.rootFile != "" {
 		return usagef("--root and --root-secret: name one of the two")
 	}
-	sc.config.keys.secret = sc.cluster.keys
+	sc.config.keys.secret, sc.config.story.others = sc.cluster.keys, sc.proxies.manage
 	sc.config.input.elsewhere = sc.cluster.isWanted(sc.config.input.paths)
 	if err := sc.config.check(c, args); err != nil {
 		return err
