@@ -144,6 +144,7 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	}
 	keys.secret, sc.tls.secret = sc.cluster.keys, takeSecret(&sc.tls.files.Certificate)
 	sc.cluster.namespace, sc.cluster.manage = sc.config.input.policies.classNamespace, sc.proxies.image != ""
+	sc.config.story.others = sc.cluster.manage
 	sc.config.input.elsewhere = sc.cluster.isWanted(sc.config.input.paths)
 	if err := sc.config.check(c, args); err != nil {
 		return err
