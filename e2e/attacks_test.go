@@ -90,11 +90,8 @@ func TestRoutesWithoutRoom(t *testing.T) {
 	if peak > most {
 		t.Errorf("limpet has %d MB", peak)
 	}
-	harness.RecordResult(t, "attack on serve: routes for which there is no room", harness.Result{
-		Changes: 1 + len(changes),
-		Note: fmt.Sprintf("beside %d routes of others: at most %d MB; refused after %v; others' next changes take %v",
-			routes, peak, took.Round(100*time.Millisecond), middle(changes).Round(time.Millisecond)),
-	})
+	t.Logf("beside %d routes of others: at most %d MB; the routes were looked at after %v; others' next changes took %v",
+		routes, peak, took, middle(changes))
 }
 
 // mostTimes is how much longer others' changes may take.
