@@ -3,11 +3,13 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 type problem = report.Problem
@@ -112,7 +114,9 @@ func TestPlanHasWhatIsWrittenOfRules(t *testing.T) {
 	if len(virtual[1].MatchNames) != 0 || virtual[1].CountMatches() != 1 {
 		t.Errorf("got %+v, want no match that is written and one in effect", virtual[1])
 	}
-	want := ir.Backend{Ref: object.Ref{Kind: object.KindService, Namespace: "default", Name: "a"}, Port: 80, Subset: "blue"}
+	want := ir.Backend{
+		Ref: object.Ref{Kind: object.KindService, Namespace: "default", Name: "a"}, Port: 80, Subset: "blue", Tag: token.BackendTag("default/a:80/blue"),
+	}
 	if got := virtual[0].Backends[0].Backend; got == nil || *got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -156,5 +160,24 @@ spec:
 	}
 	if want := []string{"default/paths/rule/0/match/0 /x [0 2] [] []", "default/paths/rule/0/match/1 /y [1] [] []"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestPlanRevokesBackends: where each backend has a session of its own, one that is revoked loses those of before, and the other none. A
+// backend that the route does not have is told of.
+func TestPlanRevokesBackends(t *testing.T) {
+	documents := []string{istioDocuments, sessionDocument("HTTPRoute", "r",
+		`, revocation: {backends: ["default/b:80 before 2026-11-22T08:00:00Z", "default/c:80 before 2026-11-22T08:00:00Z"]}`)}
+	plan, rep := planAndReport(t, documents...)
+	var got []string
+	for _, s := range plan.Rules[2].Sessions.All {
+		got = append(got, fmt.Sprint(s.Backend.Name, " ", s.Policies[0].Revocation.NotBefore, s.Policies[0].Revocation.Backends))
+	}
+	if want := []string{"a 0 []", "b 2026-11-22T08:00:00Z []"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	names := func(p problem) bool { return strings.Contains(p.Message, `names "default/c:80", which is no backend`) }
+	if !slices.ContainsFunc(rep.Warnings(), names) {
+		t.Errorf("got the warnings %+v", rep.Warnings())
 	}
 }
