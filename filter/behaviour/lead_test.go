@@ -136,6 +136,20 @@ func TestBackendTakenOut(t *testing.T) {
 	})
 }
 
+// TestSharedCluster: a control plane may have the routes to a backend share a cluster, whose name nobody knows; sessions that were led
+// there are of the backend all the same.
+func TestSharedCluster(t *testing.T) {
+	eachLed(t, nil, func(t *testing.T, s *splitRule) {
+		list := fmt.Sprintf(`"leads":[%q,%q]`, leadTo("blue", "blue", 7).String(), leadTo("green", "green", 7).String())
+		s.restart(config(list), s.start, ringA)
+		home, _ := s.visit()
+		s.choose("green")
+		s.Hosts["to-blue"] = without1(s.Hosts["to-blue"], home)
+		s.wantHost(t, "after the loss of its host", s.Hosts["to-blue"][0])
+		want(t, "backend in that token", s.openParts().Backend, token.BackendTag("blue"))
+	})
+}
+
 // TestClientsDoNotLead: not by the header, where a fence is missing, with a session or without.
 func TestClientsDoNotLead(t *testing.T) {
 	eachLed(t, nil, func(t *testing.T, s *splitRule) {
