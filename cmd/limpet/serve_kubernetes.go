@@ -209,7 +209,7 @@ func (c *cluster) feed(ctx context.Context, keys *keyFlags, to *controller.Contr
 			}
 		}()
 	}
-	to.Changes, to.Stderr = c.source, serve.Lines{To: c.log}
+	to.Changes, to.Again, to.Stderr = c.source, c.source.Touch, serve.Lines{To: c.log}
 	to.Read = func(stderr io.Writer) (controller.Input, error) {
 		in, err := keys.load(stderr)
 		in.Sources, in.Nodes = c.source.Sources(), c.source.Nodes()

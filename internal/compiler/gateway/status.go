@@ -179,7 +179,7 @@ func listStatuses(listeners []*listener) []ListenerStatus {
 	all := make([]ListenerStatus, len(listeners))
 	for i, l := range listeners {
 		all[i] = ListenerStatus{
-			Name: l.spec.Name, Index: i, Bound: len(l.ports), Kinds: l.supportedKinds(), Routes: l.listRoutes(),
+			Name: l.spec.Name, Index: i, Bound: len(l.places), Kinds: l.supportedKinds(), Routes: l.listRoutes(),
 			TLS: l.TLS() && !l.PassesThrough(), Certificates: len(l.certificates), Overlaps: l.overlaps, Refused: l.refused,
 			ValidatedBy: l.validatedBy,
 		}
