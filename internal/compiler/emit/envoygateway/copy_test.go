@@ -91,6 +91,8 @@ func TestPoliciesThatMissCopies(t *testing.T) {
 		`{targetRefs: [{kind: HTTPRoute, name: r, sectionName: split}]}`: true,
 		`{targetRefs: [{kind: HTTPRoute, name: r, sectionName: other}]}`: false,
 		`{targetRefs: [{kind: HTTPRoute, name: r}]}`:                     false,
+		`{targetRef: {kind: HTTPRoute, name: r, sectionName: split}}`:    true,
+		`{targetSelectors: [{kind: HTTPRoute, matchLabels: {a: b}}]}`:    false,
 	} {
 		plan, a := newPlan(t, object.KindHTTPRoute, twoBackends)
 		a.Name = "split"
