@@ -161,7 +161,7 @@ golden: build ## rewrite golden files and the root envoy.yaml from what the code
 	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./internal/compiler/precedence ./compiler/api ./cmd/limpet ./docs \
 	./internal/compiler/emit/envoygateway ./internal/proxies ./internal/around ./internal/plugincheck -update
 	@$(MAKE) --no-print-directory deploy
-	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
+	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --filter-path dist/limpet.wasm > envoy.yaml
 
 .PHONY: golden-clean
 golden-clean: golden ## fail where a file that the code makes is not as committed

@@ -66,7 +66,7 @@ var common = Declaration{
 	"plugin policies[].revocation.notBefore":    yes,
 	"plugin policies[].revocation.sessions[]":   yes,
 	"plugin policies[].revocation.hosts[]":      yes,
-	"plugin policies[].revocation.backends[]":   {Fixed, "absent: hosts are listed, or a backend has sessions of its own and its policy a `notBefore`"},
+	"plugin policies[].revocation.backends[]":   {Fixed, "absent: the compiler knows the backends' hosts, and lists them"},
 
 	"SessionPersistencePolicy override":                 yes,
 	"SessionPersistencePolicy default":                  yes,
