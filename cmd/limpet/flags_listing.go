@@ -114,7 +114,8 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) {
 	}
 	f.adopt(has.Options, f.listing.flags)
 	f.listing.reading = has
-	message.Printf(f.listing.stderr, "these are the objects of %s by the options and the memory of 'limpet serve' in Pod %s", config.Host, replica)
+	message.Printf(f.listing.stderr, "these are the objects of %s by the options and the memory of 'limpet serve' in Pod %s",
+		config.Host, replica)
 }
 
 // set has a compilation for Envoy know what limpet serve knows.

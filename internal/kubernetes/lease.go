@@ -163,7 +163,8 @@ func (c *candidate) release(ctx context.Context) {
 		_, err = c.client.Update(ctx, lease, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		c.Log.Warn("the lease can't be given up: another process takes it over when it has run out", "lease", c.Namespace+"/"+c.Name, "reason", err)
+		c.Log.Warn("the lease can't be given up: another process takes it over when it has run out",
+			"lease", c.Namespace+"/"+c.Name, "reason", err)
 	}
 }
 

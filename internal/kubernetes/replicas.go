@@ -43,7 +43,8 @@ func (r *Replicas) List(ctx context.Context) (all []Replica, err error) {
 		pods, err = client.Pods(r.Usual).List(ctx, labelled)
 	}
 	if apierrors.IsForbidden(err) {
-		return nil, fmt.Errorf("the right to list pods in the namespace %s is needed, to find limpet serve: %w", cmp.Or(r.Namespace, r.Usual), err)
+		return nil, fmt.Errorf("the right to list pods in the namespace %s is needed, to find limpet serve: %w",
+			cmp.Or(r.Namespace, r.Usual), err)
 	}
 	if err != nil {
 		return nil, err

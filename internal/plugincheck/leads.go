@@ -50,7 +50,9 @@ func (t *table) checkLeads(manager value) {
 	early := manager.get("early_header_mutation_extensions")
 	removed := func(e value) bool {
 		config, _ := e.get("typed_config").message()
-		return slices.ContainsFunc(config.get("mutations").items(), func(m value) bool { return strings.EqualFold(m.get("remove").text(), header) })
+		return slices.ContainsFunc(config.get("mutations").items(), func(m value) bool {
+			return strings.EqualFold(m.get("remove").text(), header)
+		})
 	}
 	if !slices.ContainsFunc(early.items(), removed) {
 		t.add(early, "Required value: envoy.http.early_header_mutation.header_mutation with {remove: %s}: wherever limpet does not run clients "+

@@ -30,7 +30,7 @@ func (p *pod) forward(w http.ResponseWriter, r *http.Request) {
 	if upgraded == nil {
 		return // the answer says so
 	}
-	defer upgraded.Close()
+	defer func() { _ = upgraded.Close() }()
 	failed := map[string]httpstream.Stream{}
 	for {
 		select {
@@ -56,13 +56,13 @@ func (p *pod) connect(data, failed httpstream.Stream) {
 		fmt.Fprintf(failed, "%v", err)
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	go func() { _, _ = io.Copy(server, data) }()
 	_, _ = io.Copy(data, server)
 }
 
-// dial connects to a port of the Pod's loopback. The thread goes to the Pod's network and back: one that ended would take the processes along
-// that it has started (Pdeathsig).
+// dial connects to a port of the Pod's loopback. The thread goes to the Pod's network and back: one that ended would take the processes
+// along that it has started (Pdeathsig).
 func (p *pod) dial(port string) (net.Conn, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -61,16 +61,21 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 		a.rep.ErrorAt(report.UnknownKind, d, "kind", why)
 		return nil, ""
 	}
+	return nil, a.passOver(d, gvk)
+}
+
+// passOver gives the name under which a document of another kind is passed over.
+func (a *admitter) passOver(d *read.Document, gvk schema.GroupVersionKind) string {
 	if a.options.StrictKinds {
 		a.rep.ErrorAt(report.UnknownKind, d, "kind", fmt.Sprintf("%s of %s is no kind that limpet reads", gvk.Kind, gvk.GroupVersion()))
-		return nil, ""
+		return ""
 	}
 	a.tellReplaced(d, gvk)
 	gvk.Kind = report.ShownPath(gvk.Kind)
 	if d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy {
-		return nil, gvk.Kind + writtenByLimpet
+		return gvk.Kind + writtenByLimpet
 	}
-	return nil, gvk.Kind
+	return gvk.Kind
 }
 
 // writtenByLimpet stands behind the kind of what limpet wrote and does not read.
