@@ -190,7 +190,7 @@ fleet: ## measure the xDS server with 1,000 clients, in two minutes; FLEET="-cli
 
 # Old limpets are built from OLD=REVISION.
 REVISIONS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/limpet/revisions
-OLD_LIMPET = $(REVISIONS)/$(or $(OLD),66d7fda)/bin/limpet
+OLD_LIMPET = $(REVISIONS)/$(or $(OLD),8700c4a9)/bin/limpet
 $(REVISIONS)/%/bin/limpet:
 	@mkdir -p $(REVISIONS)/$* && git archive $* | tar -x -C $(REVISIONS)/$* && $(MAKE) --no-print-directory -C $(REVISIONS)/$* bin/limpet
 
@@ -209,7 +209,7 @@ bench-features: build bin/bench dist/liblimpet.so ## what features cost that are
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench $(or $(ARGS),-write) -features -instructions 400 -warm 2000
 
 .PHONY: bench-paired
-bench-paired: build bin/bench $(OLD_LIMPET) $(dir $(OLD_LIMPET))bench ## a pinned request with limpet of OLD=REVISION (66d7fda) and with this one, in turn, in instructions; needs valgrind
+bench-paired: build bin/bench $(OLD_LIMPET) $(dir $(OLD_LIMPET))bench ## a pinned request with limpet of OLD=REVISION (8700c4a9) and with this one, in turn, in instructions; needs valgrind
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \
 	tools/bench-paired.sh $(or $(OLD),66d7fda) $(abspath $(dir $(OLD_LIMPET))..) $(CELLS)
 

@@ -147,10 +147,7 @@ func (bc *bootstrapCommand) checkModules(encrypted bool) error {
 }
 
 func (bc *bootstrapCommand) run(c *cobra.Command) error {
-	b := serve.Bootstrap{Gateway: bc.gateway, Server: bc.server, Modules: bc.modules}
-	if b.Node == "" {
-		b.Node = bc.gateway
-	}
+	b := serve.Bootstrap{Gateway: bc.gateway, Node: bc.gateway, Server: bc.server, Modules: bc.modules}
 	if bc.admin.address != compiler.NoAdmin {
 		b.Admin, b.AdminAll = netip.MustParseAddrPort(bc.admin.address), bc.admin.all
 	}

@@ -106,7 +106,7 @@ func (f *inputFlags) readListed() ([]compiler.Source, error) {
 
 // askServer has the objects be understood as limpet serve in the cluster does, and says whether they are.
 func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) {
-	replica, has, err := askReading(ctx, config, f.kinds.controller)
+	replica, has, err := askReading(ctx, config, f.policies.classNamespace, f.kinds.controller)
 	if err != nil {
 		message.Printf(f.listing.stderr, "these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers "+
 			"of names and addresses, are not known here: %s", config.Host, message.MakePrintable(err.Error()))

@@ -131,7 +131,7 @@ func TestReplicas(t *testing.T) {
 // checkStatuses asks both replicas how they are, as who may, and as who may not.
 func (c *cluster) checkStatuses(t *testing.T, admin string) {
 	t.Helper()
-	code, stdout, stderr := harness.Limpet(t, nil, "status", "--kubeconfig", admin)
+	code, stdout, stderr := harness.Limpet(t, nil, "status", "--kubeconfig", admin, "-n", "asked")
 	for _, want := range []string{"Pod asked/one:", "Pod asked/two:", "asked/edge", "no Envoy is connected", "FINGERPRINT"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("limpet status does not say %q: exit code %d\n%s%s", want, code, stdout, stderr)
@@ -163,7 +163,7 @@ func (c *cluster) checkStatuses(t *testing.T, admin string) {
 	if _, _, stderr = harness.Limpet(t, nil, "status", "--kubeconfig", asker); !strings.Contains(stderr, "the right to list pods in the namespace limpet-system is needed") {
 		t.Errorf("without the right to list: %s", stderr)
 	}
-	if _, stdout, _ = harness.Limpet(t, nil, "status", "--kubeconfig", admin, "--admin", "127.0.0.1:18009"); strings.Count(stdout, "connection refused") != 2 {
+	if _, stdout, _ = harness.Limpet(t, nil, "status", "--kubeconfig", admin, "-n", "asked", "--admin", "127.0.0.1:18009"); strings.Count(stdout, "connection refused") != 2 {
 		t.Errorf("where nothing listens: %s", stdout)
 	}
 }
@@ -194,7 +194,9 @@ func (c *cluster) checkReading(t *testing.T, admin string) {
 	t.Helper()
 	c.setAsked(t, "first", true)
 	ask := func(args ...string) string {
-		code, stdout, stderr := harness.Limpet(t, nil, append([]string{"describe", "--kubeconfig", admin, "httproute/asked/first"}, args...)...)
+		code, stdout, stderr := harness.Limpet(t, nil, append([]string{
+			"describe", "--kubeconfig", admin, "--system-namespace", "asked", "httproute/asked/first",
+		}, args...)...)
 		return fmt.Sprintf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	eventually(t, "limpet serve has kept the name", func() bool { return strings.Contains(ask(), "CART-") })

@@ -205,9 +205,7 @@ func (t *Tally) listScarce() map[string]bool {
 	scarce := t.listFull()
 	var fresh []string
 	for gateway, g := range t.gateways {
-		if scarce[gateway] {
-			g.forgetCopies()
-		} else if g.hosts == nil {
+		if !scarce[gateway] && g.hosts == nil {
 			fresh, g.hosts = append(fresh, gateway), map[hostAt]*tallyHost{}
 		}
 	}
