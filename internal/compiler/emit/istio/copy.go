@@ -105,7 +105,7 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 		return false
 	}
 	if isVirtual(rule.Rule) {
-		return true
+		return e.hasMatches(rule)
 	}
 	for _, match := range entriesOf(e.findRule(rule.Rule), "matches") {
 		if len(entriesOf(match, "headers")) >= maxHeaders {
@@ -129,6 +129,19 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 	return true
 }
 
+// hasMatches tells whether one of a split's matches is on the Gateways of a set of proxies. If not, no request meets the rule there, and
+// it needs neither sessions nor copies.
+func (e *emitter) hasMatches(rule *ir.AttachedRule) bool {
+	spec := childOf(e.parse(&rule.Route.Object), "spec")
+	r := &ledRule{AttachedRule: rule, gateways: map[object.Ref]bool{}}
+	r.addGateways(e.plan, rule.Listener.Gateway)
+	if newHTTPCopy(r, rule.DistinctBackends()[0], entriesOf(spec, "http")[rule.Index], spec["gateways"]) != nil {
+		return true
+	}
+	e.reportRule(rule, ".match", fmt.Sprintf("sessions at %s, for no match is on that Gateway", rule.Listener.Gateway.Subject))
+	return false
+}
+
 // ledRule is a split with the Gateways on which it leads sessions to its backends.
 type ledRule struct {
 	*ir.AttachedRule
@@ -149,7 +162,7 @@ func (e *emitter) findLed() (led []*ledRule, by map[*ir.Rule]*ledRule) {
 				by[r.rule.Rule] = &ledRule{AttachedRule: r.rule, gateways: map[object.Ref]bool{}, everywhere: true}
 				led = append(led, by[r.rule.Rule])
 			}
-			by[r.rule.Rule].addGateways(e.plan, p)
+			by[r.rule.Rule].addGateways(e.plan, p.first)
 		}
 	}
 	for _, a := range e.plan.Rules {
@@ -160,10 +173,10 @@ func (e *emitter) findLed() (led []*ledRule, by map[*ir.Rule]*ledRule) {
 	return led, by
 }
 
-// addGateways adds those that a set of proxies serves.
-func (r *ledRule) addGateways(plan *ir.Plan, p *proxySet) {
+// addGateways adds those that the proxies of one of them serve.
+func (r *ledRule) addGateways(plan *ir.Plan, first *ir.Gateway) {
 	for _, a := range plan.Rules {
-		if a.Rule == r.Rule && haveSameProxies(a.Listener.Gateway, p.first) {
+		if a.Rule == r.Rule && haveSameProxies(a.Listener.Gateway, first) {
 			r.gateways[a.Listener.Gateway.Ref] = true
 		}
 	}
@@ -240,7 +253,9 @@ func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*led
 	for i, one := range entriesOf(spec, "http") {
 		if r := led[route.Rules[i]]; r != nil {
 			for _, b := range r.DistinctBackends() {
-				all = append(all, newHTTPCopy(r, b, one, spec["gateways"]))
+				if c := newHTTPCopy(r, b, one, spec["gateways"]); c != nil {
+					all = append(all, c)
+				}
 			}
 		}
 		all = append(all, one)
@@ -249,7 +264,8 @@ func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*led
 	return whole
 }
 
-// newHTTPCopy is a VirtualService's HTTP route for a rule's sessions at a backend.
+// newHTTPCopy is a VirtualService's HTTP route for a rule's sessions at a backend. It is nil where none of the rule's matches is on a
+// Gateway on which it is led: without matches a copy would take every request.
 func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) map[string]any {
 	rule = runtime.DeepCopyJSON(rule)
 	rule["name"] = copyName(r.Rule, b)
@@ -260,25 +276,28 @@ func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) m
 		}
 		headers[leadHeader] = map[string]any{"exact": newLead(r.AttachedRule, b).Value()}
 		match["headers"] = headers
-		of := match["gateways"]
-		if of == nil {
-			of = gateways
+		of, _ := match["gateways"].([]any)
+		if len(of) == 0 {
+			of, _ = gateways.([]any)
 		}
 		match["gateways"] = r.keepGateways(of)
 	})
-	rule["match"] = slices.DeleteFunc(rule["match"].([]any), func(match any) bool { // without gateways it would be on all of them
+	matches := slices.DeleteFunc(rule["match"].([]any), func(match any) bool { // without gateways it would be on all of them
 		fields, _ := match.(map[string]any)
 		of, _ := fields["gateways"].([]any)
 		return len(of) == 0
 	})
+	if len(matches) == 0 {
+		return nil
+	}
+	rule["match"] = matches
 	r.keepBackend(rule, "route", b)
 	return rule
 }
 
 // keepGateways leaves those of a VirtualService's where limpet takes the header from what clients send; mesh is none.
-func (r *ledRule) keepGateways(names any) []any {
-	all, _ := names.([]any)
-	return slices.DeleteFunc(slices.Clone(all), func(name any) bool {
+func (r *ledRule) keepGateways(names []any) []any {
+	return slices.DeleteFunc(slices.Clone(names), func(name any) bool {
 		text, _ := name.(string)
 		namespace, own, both := strings.Cut(text, "/")
 		if !both {

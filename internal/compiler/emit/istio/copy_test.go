@@ -114,6 +114,30 @@ func TestCopiesInAVirtualService(t *testing.T) {
 	}
 }
 
+// A rule whose matches are all for other Gateways has no copies, which would take every request, and no sessions there.
+func TestNoCopiesWithoutMatches(t *testing.T) {
+	edge := newListener(object.KindIstioGateway, "edge")
+	edge.Gateway.Selector = map[string]string{"app": "edge"}
+	other := newListener(object.KindIstioGateway, "other")
+	other.Gateway.Selector = map[string]string{"app": "other"}
+	const want = "spec.rules[0].match: not supported by istio: sessions at Istio Gateway shop/other, for no match is on that Gateway"
+	for gateways, led := range map[string]bool{`"mesh"`: false, `"mesh","edge"`: true} {
+		rule := newSplit(object.KindVirtualService, edge, "inside")
+		rule.Route.JSON = []byte(strings.NewReplacer(`{"name":"inside"}`, `{"name":"inside","gateways":[`+gateways+`]}`,
+			`["edge","mesh"]`, `["edge","mesh","other"]`).Replace(string(rule.Route.JSON)))
+		plan := planOf(rule)
+		plan.Rules = append(plan.Rules, attach(rule.Rule, other, rule.Sessions.All...))
+		out := emit(t, plan, Options{})
+		if !slices.ContainsFunc(out.warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
+			t.Errorf("[%s]: got the warnings %q", gateways, out.warnings)
+		}
+		if copies := strings.Count(string(out.YAML), "name: split-limpet-"); strings.Contains(string(out.YAML), "match: []") ||
+			len(out.find(t, "WasmPlugin")) > 1 || led != (len(out.find(t, "WasmPlugin")) == 1) || led != (copies > 0) {
+			t.Errorf("[%s]: led: %t: %s", gateways, led, out.YAML)
+		}
+	}
+}
+
 // A rule that has no room for its copies goes without sessions, and is told.
 func TestSplitsWithoutCopies(t *testing.T) {
 	web := newListener(object.KindGateway, "web")
