@@ -146,8 +146,6 @@ func (e *emitter) hasMatches(rule *ir.AttachedRule) bool {
 type ledRule struct {
 	*ir.AttachedRule
 	gateways map[object.Ref]bool
-	// everywhere says that these are all Gateways that it is on.
-	everywhere bool
 }
 
 // findLed finds the splits of the sets of proxies that are written, each once.
@@ -159,15 +157,10 @@ func (e *emitter) findLed() (led []*ledRule, by map[*ir.Rule]*ledRule) {
 				continue
 			}
 			if by[r.rule.Rule] == nil {
-				by[r.rule.Rule] = &ledRule{AttachedRule: r.rule, gateways: map[object.Ref]bool{}, everywhere: true}
+				by[r.rule.Rule] = &ledRule{AttachedRule: r.rule, gateways: map[object.Ref]bool{}}
 				led = append(led, by[r.rule.Rule])
 			}
 			by[r.rule.Rule].addGateways(e.plan, p.first)
-		}
-	}
-	for _, a := range e.plan.Rules {
-		if r := by[a.Rule]; r != nil && !r.gateways[a.Listener.Gateway.Ref] {
-			r.everywhere = false
 		}
 	}
 	return led, by
@@ -189,6 +182,7 @@ func (e *emitter) addCopies() {
 	for _, r := range led {
 		switch {
 		case !isVirtual(r.Rule):
+			e.reportOpen(r)
 			for _, b := range r.DistinctBackends() {
 				e.addDocuments(e.newRouteCopy(r, b))
 			}
@@ -210,7 +204,8 @@ func (e *emitter) newRouteCopy(r *ledRule, b *ir.Backend) document {
 		match["headers"] = append(headers, map[string]any{"name": leadHeader, "value": newLead(r.AttachedRule, b).Value()})
 	})
 	r.keepBackend(rule, "backendRefs", b)
-	spec := map[string]any{"parentRefs": e.listParents(r, whole), "rules": []any{rule}}
+	parents, _ := e.listParents(r, whole)
+	spec := map[string]any{"parentRefs": parents, "rules": []any{rule}}
 	if hosts, has, _ := unstructured.NestedSlice(whole, "spec", "hostnames"); has {
 		spec["hostnames"] = hosts
 	}
@@ -220,29 +215,54 @@ func (e *emitter) newRouteCopy(r *ledRule, b *ir.Backend) document {
 	}
 }
 
-// listParents are those parents of a route where limpet takes the header from what clients send: on any other a client could choose its
-// backend.
-func (e *emitter) listParents(r *ledRule, route map[string]any) (kept []any) {
+// listParents are those parents of a route where limpet takes the header from what clients send, and the indices of ListenerSets where
+// it does not, or may not: on any other a client could choose its backend.
+func (e *emitter) listParents(r *ledRule, route map[string]any) (kept []any, open []int) {
 	for i, ref := range entriesOf(childOf(route, "spec"), "parentRefs") {
-		name := object.Ref{Kind: object.KindGateway, Namespace: r.Route.Namespace}
-		name.Name, _ = ref["name"].(string)
-		if namespace, is := ref["namespace"].(string); is {
-			name.Namespace = namespace
-		}
-		kind, is := ref["kind"].(string)
+		to := refOf(ref, r.Route.Namespace)
+		isSet := to.Kind == object.KindListenerSet
 		switch {
-		case !is || kind == object.KindGateway:
-			if r.gateways[name] {
-				kept = append(kept, ref)
-			}
-		case kind == object.KindListenerSet && r.everywhere:
+		case r.gateways[to], isSet && e.isLedSet(r, to):
 			kept = append(kept, ref)
-		case kind == object.KindListenerSet:
-			e.reportRule(r.AttachedRule, "", fmt.Sprintf("its sessions go by the weights behind spec.parentRefs[%d]: "+
-				"a copy of the rule leads them to their backend, and may be on no Gateway where they are not kept", i))
+		case isSet:
+			open = append(open, i)
 		}
 	}
-	return kept
+	return kept, open
+}
+
+// isLedSet tells whether a ListenerSet is for a Gateway on which a rule is led, by the set's object in the input.
+func (e *emitter) isLedSet(r *ledRule, set object.Ref) bool {
+	for _, o := range e.plan.Objects[object.KindListenerSet] {
+		if o.Ref != set {
+			continue
+		}
+		ref := childOf(childOf(e.parse(o), "spec"), "parentRef")
+		return r.gateways[refOf(ref, o.Namespace)]
+	}
+	return false
+}
+
+// refOf is the parent that a reference of an object in a namespace leads to.
+func refOf(ref map[string]any, namespace string) object.Ref {
+	to := object.Ref{Kind: object.KindGateway, Namespace: namespace}
+	to.Name, _ = ref["name"].(string)
+	if of, is := ref["namespace"].(string); is {
+		to.Namespace = of
+	}
+	if kind, is := ref["kind"].(string); is {
+		to.Kind = kind
+	}
+	return to
+}
+
+// reportOpen says behind which parents the weights choose the backend of each request.
+func (e *emitter) reportOpen(r *ledRule) {
+	_, open := e.listParents(r, e.parse(&r.Route.Object))
+	for _, i := range open {
+		e.reportRule(r.AttachedRule, "", fmt.Sprintf("its sessions go by the weights behind spec.parentRefs[%d]: "+
+			"a copy of the rule leads them to their backend, and may be on no Gateway where they are not kept", i))
+	}
 }
 
 // newVirtualService is a VirtualService as it was read, with copies of its splits.
