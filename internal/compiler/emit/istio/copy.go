@@ -107,6 +107,11 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 	if isVirtual(rule.Rule) {
 		return e.hasMatches(rule)
 	}
+	if parents, _ := e.listParents(e.newLed(rule), e.parse(&rule.Route.Object)); len(parents) == 0 {
+		e.withhold(rule, rulePath(rule), "none of its route's parents is known to be "+rule.Listener.Gateway.Subject.String()+
+			", and a copy of the rule, which leads sessions to their backend, may be on no other")
+		return false
+	}
 	for _, match := range entriesOf(e.findRule(rule.Rule), "matches") {
 		if len(entriesOf(match, "headers")) >= maxHeaders {
 			e.withhold(rule, rulePath(rule), "a match has 16 headers, and there is no room for the one by which sessions find their backend")
@@ -133,9 +138,7 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 // it needs neither sessions nor copies.
 func (e *emitter) hasMatches(rule *ir.AttachedRule) bool {
 	spec := childOf(e.parse(&rule.Route.Object), "spec")
-	r := &ledRule{AttachedRule: rule, gateways: map[object.Ref]bool{}}
-	r.addGateways(e.plan, rule.Listener.Gateway)
-	if newHTTPCopy(r, rule.DistinctBackends()[0], entriesOf(spec, "http")[rule.Index], spec["gateways"]) != nil {
+	if newHTTPCopy(e.newLed(rule), rule.DistinctBackends()[0], entriesOf(spec, "http")[rule.Index], spec["gateways"]) != nil {
 		return true
 	}
 	e.reportRule(rule, ".match", fmt.Sprintf("sessions at %s, for no match is on that Gateway", rule.Listener.Gateway.Subject))
@@ -164,6 +167,13 @@ func (e *emitter) findLed() (led []*ledRule, by map[*ir.Rule]*ledRule) {
 		}
 	}
 	return led, by
+}
+
+// newLed is a rule as its set of proxies alone leads it.
+func (e *emitter) newLed(rule *ir.AttachedRule) *ledRule {
+	r := &ledRule{AttachedRule: rule, gateways: map[object.Ref]bool{}}
+	r.addGateways(e.plan, rule.Listener.Gateway)
+	return r
 }
 
 // addGateways adds those that the proxies of one of them serve.

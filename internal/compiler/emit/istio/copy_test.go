@@ -153,9 +153,12 @@ func TestSplitsWithoutCopies(t *testing.T) {
 	wide := attach(newRule(object.KindVirtualService, "r", many, "m"), web, newSession(newPolicy("shop/r/rule/0", "/", 0)))
 	open := newSplit(object.KindHTTPRoute, web, "")
 	open.Backends[0].Backend.Port = 0
+	apart := newSplit(object.KindHTTPRoute, web, "")
+	apart.Route.JSON = []byte(strings.Replace(string(apart.Route.JSON), `{"name":"web"}`, `{"kind":"ListenerSet","name":"x"}`, 1))
 	for want, rule := range map[string]*ir.AttachedRule{
 		"a match has 16 headers": full, "the name of its copy for each backend would be too long": long,
 		"one session over 65 backends; there is room for 64": wide, "the port of a.shop.svc.cluster.local is not known, by which": open,
+		"none of its route's parents is known to be Gateway shop/web": apart,
 	} {
 		out := emit(t, planOf(rule), Options{})
 		out.checkWarnings(t, "spec.rules[0]: not supported by istio: "+want)
