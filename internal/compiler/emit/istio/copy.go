@@ -31,11 +31,6 @@ func isSplit(rule *ir.AttachedRule) bool {
 	return !rule.Sessions.PerBackend && len(rule.DistinctBackends()) > 1
 }
 
-// hasSplit tells whether a set of proxies leads requests to backends.
-func (p *proxySet) hasSplit() bool {
-	return slices.ContainsFunc(p.routes, func(r *enabledRule) bool { return isSplit(r.rule) })
-}
-
 // newLead says to which backend of a rule its cluster leads. A split has a tag, so that no rule's requests meet another's copies.
 func newLead(rule *ir.AttachedRule, b *ir.Backend) policyconfig.Lead {
 	l := policyconfig.Lead{Cluster: clusterName(b), Backend: b.Tag}

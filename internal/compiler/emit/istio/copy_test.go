@@ -68,6 +68,16 @@ func TestCopiesOfARoute(t *testing.T) {
 		`"request_headers_to_remove":["x-limpet-pin","x-limpet-pin-backend"]`)
 }
 
+// The header by which copies are matched is fenced without a split too: those of one that was there may still be.
+func TestTheEarlyFenceStays(t *testing.T) {
+	rule := newRule(object.KindHTTPRoute, "r", []*ir.Backend{newService("a")}, "")
+	plan := planOf(attach(rule, newListener(object.KindGateway, "web"), newSession(newPolicy("shop/r/rule/0", "/", 0))))
+	for _, o := range []Options{{}, {NativePin: true}} {
+		out := emit(t, plan, o)
+		checkParts(t, out.spec(t, "EnvoyFilter"), `"mutations":[{"remove":"x-limpet-pin"},{"remove":"x-limpet-pin-backend"}]`)
+	}
+}
+
 // A VirtualService has its copies before the rule, under names of their own; requests of the mesh, where no header is fenced, don't match
 // them.
 func TestCopiesInAVirtualService(t *testing.T) {
