@@ -276,13 +276,22 @@ func (p *planner) revokeBackends(route *gateway.Route, s *policy.Session, backen
 		return slices.IndexFunc(backends, func(b *backend.Backend) bool { return b.Name == name })
 	}
 	p.revoked.note(route, s, revoked, func(name string) bool { return find(name) >= 0 })
-	policies := slices.Clone(s.Policies)
+	var items []policyconfig.RevokedBackend // one for each backend, with the latest of its times: the filter takes no tag twice
 	for _, r := range revoked {
 		at := find(r.Backend)
 		if at < 0 {
 			continue
 		}
-		item := policyconfig.RevokedBackend{Tag: p.newBackend(backends[at]).Tag, Before: r.Before}
+		tag := p.newBackend(backends[at]).Tag
+		i := slices.IndexFunc(items, func(item policyconfig.RevokedBackend) bool { return item.Tag == tag })
+		if i < 0 {
+			items = append(items, policyconfig.RevokedBackend{Tag: tag, Before: r.Before})
+		} else {
+			items[i].Before = max(items[i].Before, r.Before)
+		}
+	}
+	policies := slices.Clone(s.Policies)
+	for _, item := range items {
 		for i := range policies {
 			policies[i].Revocation.Backends = append(policies[i].Revocation.Backends, item.String())
 		}

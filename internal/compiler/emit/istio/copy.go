@@ -31,11 +31,6 @@ func isSplit(rule *ir.AttachedRule) bool {
 	return !rule.Sessions.PerBackend && len(rule.DistinctBackends()) > 1
 }
 
-// hasSplit tells whether a set of proxies leads requests to backends.
-func (p *proxySet) hasSplit() bool {
-	return slices.ContainsFunc(p.routes, func(r *enabledRule) bool { return isSplit(r.rule) })
-}
-
 // newLead says to which backend of a rule its cluster leads. A split has a tag, so that no rule's requests meet another's copies.
 func newLead(rule *ir.AttachedRule, b *ir.Backend) policyconfig.Lead {
 	l := policyconfig.Lead{Cluster: clusterName(b), Backend: b.Tag}
@@ -105,7 +100,12 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 		return false
 	}
 	if isVirtual(rule.Rule) {
-		return true
+		return e.hasMatches(rule)
+	}
+	if parents, _ := e.listParents(e.newLed(rule), e.parse(&rule.Route.Object)); len(parents) == 0 {
+		e.withhold(rule, rulePath(rule), "none of its route's parents is known to be "+rule.Listener.Gateway.Subject.String()+
+			", and a copy of the rule, which leads sessions to their backend, may be on no other")
+		return false
 	}
 	for _, match := range entriesOf(e.findRule(rule.Rule), "matches") {
 		if len(entriesOf(match, "headers")) >= maxHeaders {
@@ -129,12 +129,21 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 	return true
 }
 
+// hasMatches tells whether one of a split's matches is on the Gateways of a set of proxies. If not, no request meets the rule there, and
+// it needs neither sessions nor copies.
+func (e *emitter) hasMatches(rule *ir.AttachedRule) bool {
+	spec := childOf(e.parse(&rule.Route.Object), "spec")
+	if newHTTPCopy(e.newLed(rule), rule.DistinctBackends()[0], entriesOf(spec, "http")[rule.Index], spec["gateways"]) != nil {
+		return true
+	}
+	e.reportRule(rule, ".match", fmt.Sprintf("sessions at %s, for no match is on that Gateway", rule.Listener.Gateway.Subject))
+	return false
+}
+
 // ledRule is a split with the Gateways on which it leads sessions to its backends.
 type ledRule struct {
 	*ir.AttachedRule
 	gateways map[object.Ref]bool
-	// everywhere says that these are all Gateways that it is on.
-	everywhere bool
 }
 
 // findLed finds the splits of the sets of proxies that are written, each once.
@@ -146,24 +155,26 @@ func (e *emitter) findLed() (led []*ledRule, by map[*ir.Rule]*ledRule) {
 				continue
 			}
 			if by[r.rule.Rule] == nil {
-				by[r.rule.Rule] = &ledRule{AttachedRule: r.rule, gateways: map[object.Ref]bool{}, everywhere: true}
+				by[r.rule.Rule] = &ledRule{AttachedRule: r.rule, gateways: map[object.Ref]bool{}}
 				led = append(led, by[r.rule.Rule])
 			}
-			by[r.rule.Rule].addGateways(e.plan, p)
-		}
-	}
-	for _, a := range e.plan.Rules {
-		if r := by[a.Rule]; r != nil && !r.gateways[a.Listener.Gateway.Ref] {
-			r.everywhere = false
+			by[r.rule.Rule].addGateways(e.plan, p.first)
 		}
 	}
 	return led, by
 }
 
-// addGateways adds those that a set of proxies serves.
-func (r *ledRule) addGateways(plan *ir.Plan, p *proxySet) {
+// newLed is a rule as its set of proxies alone leads it.
+func (e *emitter) newLed(rule *ir.AttachedRule) *ledRule {
+	r := &ledRule{AttachedRule: rule, gateways: map[object.Ref]bool{}}
+	r.addGateways(e.plan, rule.Listener.Gateway)
+	return r
+}
+
+// addGateways adds those that the proxies of one of them serve.
+func (r *ledRule) addGateways(plan *ir.Plan, first *ir.Gateway) {
 	for _, a := range plan.Rules {
-		if a.Rule == r.Rule && haveSameProxies(a.Listener.Gateway, p.first) {
+		if a.Rule == r.Rule && haveSameProxies(a.Listener.Gateway, first) {
 			r.gateways[a.Listener.Gateway.Ref] = true
 		}
 	}
@@ -176,6 +187,7 @@ func (e *emitter) addCopies() {
 	for _, r := range led {
 		switch {
 		case !isVirtual(r.Rule):
+			e.reportOpen(r)
 			for _, b := range r.DistinctBackends() {
 				e.addDocuments(e.newRouteCopy(r, b))
 			}
@@ -197,7 +209,8 @@ func (e *emitter) newRouteCopy(r *ledRule, b *ir.Backend) document {
 		match["headers"] = append(headers, map[string]any{"name": leadHeader, "value": newLead(r.AttachedRule, b).Value()})
 	})
 	r.keepBackend(rule, "backendRefs", b)
-	spec := map[string]any{"parentRefs": e.listParents(r, whole), "rules": []any{rule}}
+	parents, _ := e.listParents(r, whole)
+	spec := map[string]any{"parentRefs": parents, "rules": []any{rule}}
 	if hosts, has, _ := unstructured.NestedSlice(whole, "spec", "hostnames"); has {
 		spec["hostnames"] = hosts
 	}
@@ -207,29 +220,54 @@ func (e *emitter) newRouteCopy(r *ledRule, b *ir.Backend) document {
 	}
 }
 
-// listParents are those parents of a route where limpet takes the header from what clients send: on any other a client could choose its
-// backend.
-func (e *emitter) listParents(r *ledRule, route map[string]any) (kept []any) {
+// listParents are those parents of a route where limpet takes the header from what clients send, and the indices of ListenerSets where
+// it does not, or may not: on any other a client could choose its backend.
+func (e *emitter) listParents(r *ledRule, route map[string]any) (kept []any, open []int) {
 	for i, ref := range entriesOf(childOf(route, "spec"), "parentRefs") {
-		name := object.Ref{Kind: object.KindGateway, Namespace: r.Route.Namespace}
-		name.Name, _ = ref["name"].(string)
-		if namespace, is := ref["namespace"].(string); is {
-			name.Namespace = namespace
-		}
-		kind, is := ref["kind"].(string)
+		to := refOf(ref, r.Route.Namespace)
+		isSet := to.Kind == object.KindListenerSet
 		switch {
-		case !is || kind == object.KindGateway:
-			if r.gateways[name] {
-				kept = append(kept, ref)
-			}
-		case kind == object.KindListenerSet && r.everywhere:
+		case r.gateways[to], isSet && e.isLedSet(r, to):
 			kept = append(kept, ref)
-		case kind == object.KindListenerSet:
-			e.reportRule(r.AttachedRule, "", fmt.Sprintf("its sessions go by the weights behind spec.parentRefs[%d]: "+
-				"a copy of the rule leads them to their backend, and may be on no Gateway where they are not kept", i))
+		case isSet:
+			open = append(open, i)
 		}
 	}
-	return kept
+	return kept, open
+}
+
+// isLedSet tells whether a ListenerSet is for a Gateway on which a rule is led, by the set's object in the input.
+func (e *emitter) isLedSet(r *ledRule, set object.Ref) bool {
+	for _, o := range e.plan.Objects[object.KindListenerSet] {
+		if o.Ref != set {
+			continue
+		}
+		ref := childOf(childOf(e.parse(o), "spec"), "parentRef")
+		return r.gateways[refOf(ref, o.Namespace)]
+	}
+	return false
+}
+
+// refOf is the parent that a reference of an object in a namespace leads to.
+func refOf(ref map[string]any, namespace string) object.Ref {
+	to := object.Ref{Kind: object.KindGateway, Namespace: namespace}
+	to.Name, _ = ref["name"].(string)
+	if of, is := ref["namespace"].(string); is {
+		to.Namespace = of
+	}
+	if kind, is := ref["kind"].(string); is {
+		to.Kind = kind
+	}
+	return to
+}
+
+// reportOpen says behind which parents the weights choose the backend of each request.
+func (e *emitter) reportOpen(r *ledRule) {
+	_, open := e.listParents(r, e.parse(&r.Route.Object))
+	for _, i := range open {
+		e.reportRule(r.AttachedRule, "", fmt.Sprintf("its sessions go by the weights behind spec.parentRefs[%d]: "+
+			"a copy of the rule leads them to their backend, and may be on no Gateway where they are not kept", i))
+	}
 }
 
 // newVirtualService is a VirtualService as it was read, with copies of its splits.
@@ -240,7 +278,9 @@ func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*led
 	for i, one := range entriesOf(spec, "http") {
 		if r := led[route.Rules[i]]; r != nil {
 			for _, b := range r.DistinctBackends() {
-				all = append(all, newHTTPCopy(r, b, one, spec["gateways"]))
+				if c := newHTTPCopy(r, b, one, spec["gateways"]); c != nil {
+					all = append(all, c)
+				}
 			}
 		}
 		all = append(all, one)
@@ -249,7 +289,8 @@ func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*led
 	return whole
 }
 
-// newHTTPCopy is a VirtualService's HTTP route for a rule's sessions at a backend.
+// newHTTPCopy is a VirtualService's HTTP route for a rule's sessions at a backend. It is nil where none of the rule's matches is on a
+// Gateway on which it is led: without matches a copy would take every request.
 func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) map[string]any {
 	rule = runtime.DeepCopyJSON(rule)
 	rule["name"] = copyName(r.Rule, b)
@@ -260,25 +301,28 @@ func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) m
 		}
 		headers[leadHeader] = map[string]any{"exact": newLead(r.AttachedRule, b).Value()}
 		match["headers"] = headers
-		of := match["gateways"]
-		if of == nil {
-			of = gateways
+		of, _ := match["gateways"].([]any)
+		if len(of) == 0 {
+			of, _ = gateways.([]any)
 		}
 		match["gateways"] = r.keepGateways(of)
 	})
-	rule["match"] = slices.DeleteFunc(rule["match"].([]any), func(match any) bool { // without gateways it would be on all of them
+	matches := slices.DeleteFunc(rule["match"].([]any), func(match any) bool { // without gateways it would be on all of them
 		fields, _ := match.(map[string]any)
 		of, _ := fields["gateways"].([]any)
 		return len(of) == 0
 	})
+	if len(matches) == 0 {
+		return nil
+	}
+	rule["match"] = matches
 	r.keepBackend(rule, "route", b)
 	return rule
 }
 
 // keepGateways leaves those of a VirtualService's where limpet takes the header from what clients send; mesh is none.
-func (r *ledRule) keepGateways(names any) []any {
-	all, _ := names.([]any)
-	return slices.DeleteFunc(slices.Clone(all), func(name any) bool {
+func (r *ledRule) keepGateways(names []any) []any {
+	return slices.DeleteFunc(slices.Clone(names), func(name any) bool {
 		text, _ := name.(string)
 		namespace, own, both := strings.Cut(text, "/")
 		if !both {

@@ -27,7 +27,7 @@ const noRetries = "retriable-headers"
 
 // newEnvoyFilter patches what Istio makes for a set of proxies.
 func (e *emitter) newEnvoyFilter(p *proxySet, pin string) document {
-	patches := append(e.newEarlyFence(p, pin), e.newFence(pin),
+	patches := append(e.newEarlyFence(pin), e.newFence(pin),
 		newPatch("ROUTE_CONFIGURATION", nil, "MERGE",
 			e.convertMessage(&routev3.RouteConfiguration{ResponseHeadersToRemove: []string{pin}})))
 	if !e.NativePin {
@@ -108,12 +108,9 @@ func (e *emitter) newFence(pin string) map[string]any {
 	return newPatch("HTTP_FILTER", matchManager(""), "INSERT_FIRST", e.convertMessage(filter))
 }
 
-// newEarlyFence takes the internal headers out of what clients send before the route is chosen, where routes match one of them: no client
-// can choose its backend, not even while the filter is away.
-func (e *emitter) newEarlyFence(p *proxySet, more ...string) []any {
-	if !p.hasSplit() {
-		return nil
-	}
+// newEarlyFence takes the internal headers out of what clients send before the route is chosen: no client can choose its backend, not even
+// while the filter is away. It is there without a split too: copies of one that is gone stay as long as nobody has taken them away.
+func (e *emitter) newEarlyFence(more ...string) []any {
 	early := &earlyv3.HeaderMutation{}
 	for _, header := range append(more, leadHeader) {
 		early.Mutations = append(early.Mutations, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: header}})
