@@ -376,9 +376,11 @@ NATIVE_CFLAGS := -std=gnu2x -O2 -fPIC -ffunction-sections -Wall -Wextra -Werror 
 NATIVE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--version-script=filter/native/c/exports.map -Wl,--gc-sections \
 	-Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--no-undefined-version -Wl,--build-id=none -Wl,-s -Wl,-soname,liblimpet.so
 
+NATIVE := dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so $(FUZZED_MODULES) dist/native/trapping/liblimpet.so \
+	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so
+
 .PHONY: native
-native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so $(FUZZED_MODULES) dist/native/trapping/liblimpet.so \
-	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64, and bin/limpet with it
+native: $(NATIVE) ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64, and bin/limpet with it
 	@$(MAKE) --no-print-directory build
 
 .PHONY: test-native
