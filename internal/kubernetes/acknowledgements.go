@@ -109,10 +109,7 @@ func (a *Acknowledgements) Tell(ctx context.Context) {
 		case <-ctx.Done():
 		case <-renew.C:
 		case <-a.wake:
-			select {
-			case <-ctx.Done():
-			case <-time.After(tellAcknowledgements):
-			}
+			pause(ctx, tellAcknowledgements)
 		}
 	}
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), urgentAfter)
@@ -170,10 +167,7 @@ func (a *Acknowledgements) Read(ctx context.Context) {
 		if different {
 			a.changed()
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(readAcknowledgements):
-		}
+		pause(ctx, readAcknowledgements)
 	}
 }
 

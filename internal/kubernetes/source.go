@@ -373,10 +373,8 @@ func (s *Source) Next(ctx context.Context, until time.Time) (since time.Time, ch
 		return time.Now(), false
 	case <-s.changed:
 	}
-	select {
-	case <-ctx.Done():
+	if pause(ctx, settle); ctx.Err() != nil {
 		return time.Time{}, false
-	case <-time.After(settle):
 	}
 	s.awaitRead(ctx)
 	return s.takeChange(), true
