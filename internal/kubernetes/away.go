@@ -76,10 +76,6 @@ func (s *Source) Fault() (f Fault) {
 	if len(names) == 0 {
 		return Fault{}
 	}
-	named := strings.Join(names[:min(len(names), maxAway)], ", ")
-	if more := len(names) - maxAway; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
-	f.Words = fmt.Sprintf("the API server does not let limpet follow %s, which may be others by now: %s", named, f.Words)
+	f.Words = fmt.Sprintf("the API server does not let limpet follow %s, which may be others by now: %s", nameFirst(names, maxAway), f.Words)
 	return f
 }
