@@ -95,22 +95,9 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: asker}]
 // check understands the objects by the options and the memory of what serves.
 func TestReplicas(t *testing.T) {
 	c := startCluster(t)
-	node, err := c.StartNode(map[string]standin.Image{
+	c.startNode(t, map[string]standin.Image{
 		"limpet": {Files: map[string]string{"/usr/local/bin/limpet": harness.Find(t).Limpet}, Libraries: true, Entrypoint: []string{"limpet"}, User: 65532},
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(node.Logs())
-		}
-		node.Stop() // with its Pods
-	})
-	if err := c.StartControllers(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.StopControllers)
 	c.set(t, asked)
 	defer c.remove(t, object("gateway.networking.k8s.io/v1", "Gateway", "asked", "edge"))
 	c.setAsked(t, "first", false)
