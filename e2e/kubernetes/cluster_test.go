@@ -90,6 +90,20 @@ func (c *cluster) startNode(t *testing.T, images map[string]standin.Image, hosts
 	return node
 }
 
+// changeKubeconfig gives the administrator's kubeconfig with other words in the place of some that it has.
+func (c *cluster) changeKubeconfig(t *testing.T, old, new string) string {
+	t.Helper()
+	text := readFile(t, c.Kubeconfig(standin.AdminToken))
+	if !strings.Contains(text, old) {
+		t.Fatalf("the kubeconfig has no %q", old)
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, []byte(strings.Replace(text, old, new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // installCRDs installs the CRDs of Gateway API's experimental channel, and limpet's own.
 func (c *cluster) installCRDs() error {
 	texts := api.CRDs()
