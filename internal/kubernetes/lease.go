@@ -180,11 +180,3 @@ func (c *candidate) release(ctx context.Context) {
 			"lease", c.Namespace+"/"+c.Name, "reason", err)
 	}
 }
-
-// pause waits, not longer than ctx goes on.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}

@@ -130,10 +130,7 @@ func (w *StatusWriter) Run(ctx context.Context) {
 		case <-w.wake:
 		case <-w.Source.written:
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(rest):
-		}
+		pause(ctx, rest)
 	}
 	w.first.ShutDown()
 	w.rest.ShutDown()

@@ -71,12 +71,7 @@ func (p *pod) dial(port string) (net.Conn, error) {
 		return nil, err
 	}
 	defer own.Close()
-	pods, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid))
-	if err != nil {
-		return nil, err
-	}
-	defer pods.Close()
-	if err := unix.Setns(int(pods.Fd()), unix.CLONE_NEWNET); err != nil {
+	if err := joinNetwork(p.network()); err != nil {
 		return nil, err
 	}
 	c, err := net.DialTimeout("tcp4", "127.0.0.1:"+port, time.Second)
