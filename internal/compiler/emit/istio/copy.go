@@ -23,9 +23,6 @@ import (
 // leadHeader is the header that copies match.
 var leadHeader = policyconfig.BackendHeader(policyconfig.DefaultPinHeader)
 
-// maxHeaders is how many headers a match of Gateway API takes.
-const maxHeaders = 16
-
 // isSplit tells whether the rule's sessions are over several backends.
 func isSplit(rule *ir.AttachedRule) bool {
 	return !rule.Sessions.PerBackend && len(rule.DistinctBackends()) > 1
@@ -107,11 +104,9 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 			", and a copy of the rule, which leads sessions to their backend, may be on no other")
 		return false
 	}
-	for _, match := range entriesOf(e.findRule(rule.Rule), "matches") {
-		if len(entriesOf(match, "headers")) >= maxHeaders {
-			e.withhold(rule, rulePath(rule), "a match has 16 headers, and there is no room for the one by which sessions find their backend")
-			return false
-		}
+	if !ir.TakesHeader(e.findRule(rule.Rule)) {
+		e.withhold(rule, rulePath(rule), "a match has 16 headers, and there is no room for the one by which sessions find their backend")
+		return false
 	}
 	for _, b := range rule.DistinctBackends() {
 		ref := object.Ref{Kind: rule.Route.Kind, Namespace: rule.Route.Namespace, Name: copyName(rule.Rule, b)}
@@ -201,14 +196,9 @@ func (e *emitter) addCopies() {
 // newRouteCopy is the route of Gateway API for a rule's sessions at a backend.
 func (e *emitter) newRouteCopy(r *ledRule, b *ir.Backend) document {
 	whole := e.parse(&r.Route.Object)
-	rule := e.findRule(r.Rule)
+	rule := r.NewCopy(e.findRule(r.Rule), b, leadHeader, newLead(r.AttachedRule, b).Value())
 	delete(rule, "sessionPersistence")
 	rule["name"] = routeNames(r.Rule)[0]
-	addMatch(rule, "matches", func(match map[string]any) {
-		headers, _ := match["headers"].([]any)
-		match["headers"] = append(headers, map[string]any{"name": leadHeader, "value": newLead(r.AttachedRule, b).Value()})
-	})
-	r.keepBackend(rule, "backendRefs", b)
 	parents, _ := e.listParents(r, whole)
 	spec := map[string]any{"parentRefs": parents, "rules": []any{rule}}
 	if hosts, has, _ := unstructured.NestedSlice(whole, "spec", "hostnames"); has {
@@ -294,7 +284,7 @@ func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*led
 func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) map[string]any {
 	rule = runtime.DeepCopyJSON(rule)
 	rule["name"] = copyName(r.Rule, b)
-	addMatch(rule, "match", func(match map[string]any) {
+	ir.NarrowMatches(rule, "match", func(match map[string]any) {
 		headers, _ := match["headers"].(map[string]any)
 		if headers == nil {
 			headers = map[string]any{}
@@ -316,7 +306,7 @@ func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) m
 		return nil
 	}
 	rule["match"] = matches
-	r.keepBackend(rule, "route", b)
+	r.KeepBackend(rule, "route", b)
 	return rule
 }
 
@@ -330,24 +320,6 @@ func (r *ledRule) keepGateways(names []any) []any {
 		}
 		return !r.gateways[object.Ref{Kind: object.KindIstioGateway, Namespace: namespace, Name: own}]
 	})
-}
-
-// keepBackend leaves a copy the first of the rule's references to a backend.
-func (r *ledRule) keepBackend(rule map[string]any, field string, b *ir.Backend) {
-	at := slices.IndexFunc(r.Backends, func(ref ir.BackendRef) bool { return ref.Backend == b })
-	ref := entriesOf(rule, field)[at]
-	delete(ref, "weight")
-	rule[field] = []any{ref}
-}
-
-// addMatch narrows each of a rule's matches. A rule without any matches all requests.
-func addMatch(rule map[string]any, field string, narrow func(match map[string]any)) {
-	if len(entriesOf(rule, field)) == 0 {
-		rule[field] = []any{map[string]any{}}
-	}
-	for _, match := range entriesOf(rule, field) {
-		narrow(match)
-	}
 }
 
 // findRule is a rule in its route of Gateway API.
