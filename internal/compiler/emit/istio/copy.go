@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -99,12 +98,13 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 	if isVirtual(rule.Rule) {
 		return e.hasMatches(rule)
 	}
-	if parents, _ := e.listParents(e.newLed(rule), e.parse(&rule.Route.Object)); len(parents) == 0 {
+	whole := e.parse(&rule.Route.Object)
+	if parents, _ := e.listParents(e.newLed(rule), whole); len(parents) == 0 {
 		e.withhold(rule, rulePath(rule), "none of its route's parents is known to be "+rule.Listener.Gateway.Subject.String()+
 			", and a copy of the rule, which leads sessions to their backend, may be on no other")
 		return false
 	}
-	if !ir.TakesHeader(e.findRule(rule.Rule)) {
+	if !ir.TakesHeader(findRule(whole, rule.Rule)) {
 		e.withhold(rule, rulePath(rule), "a match has 16 headers, and there is no room for the one by which sessions find their backend")
 		return false
 	}
@@ -182,10 +182,7 @@ func (e *emitter) addCopies() {
 	for _, r := range led {
 		switch {
 		case !isVirtual(r.Rule):
-			e.reportOpen(r)
-			for _, b := range r.DistinctBackends() {
-				e.addDocuments(e.newRouteCopy(r, b))
-			}
+			e.addRouteCopies(r)
 		case !done[r.Route]:
 			done[r.Route] = true
 			e.addDocuments(e.newVirtualService(r.Route, by))
@@ -193,20 +190,27 @@ func (e *emitter) addCopies() {
 	}
 }
 
-// newRouteCopy is the route of Gateway API for a rule's sessions at a backend.
-func (e *emitter) newRouteCopy(r *ledRule, b *ir.Backend) document {
+// addRouteCopies adds a route of Gateway API for a rule's sessions at each backend, and says behind which parents of its own route the
+// weights choose the backend of each request.
+func (e *emitter) addRouteCopies(r *ledRule) {
 	whole := e.parse(&r.Route.Object)
-	rule := r.NewCopy(e.findRule(r.Rule), b, leadHeader, newLead(r.AttachedRule, b).Value())
-	delete(rule, "sessionPersistence")
-	rule["name"] = routeNames(r.Rule)[0]
-	parents, _ := e.listParents(r, whole)
-	spec := map[string]any{"parentRefs": parents, "rules": []any{rule}}
-	if hosts, has, _ := unstructured.NestedSlice(whole, "spec", "hostnames"); has {
-		spec["hostnames"] = hosts
+	parents, open := e.listParents(r, whole)
+	for _, i := range open {
+		e.reportRule(r.AttachedRule, "", fmt.Sprintf("its sessions go by the weights behind spec.parentRefs[%d]: "+
+			"a copy of the rule leads them to their backend, and may be on no Gateway where they are not kept", i))
 	}
-	return document{
-		"apiVersion": whole["apiVersion"], "kind": r.Route.Kind, "spec": spec,
-		"metadata": map[string]any{"name": copyName(r.Rule, b), "namespace": r.Route.Namespace, "labels": object.OwnerLabels(e.Owner)},
+	for _, b := range r.DistinctBackends() {
+		rule := r.NewCopy(findRule(whole, r.Rule), b, leadHeader, newLead(r.AttachedRule, b).Value())
+		delete(rule, "sessionPersistence")
+		rule["name"] = routeNames(r.Rule)[0]
+		spec := map[string]any{"parentRefs": parents, "rules": []any{rule}}
+		if hosts, are := childOf(whole, "spec")["hostnames"].([]any); are {
+			spec["hostnames"] = hosts
+		}
+		e.addDocuments(document{
+			"apiVersion": whole["apiVersion"], "kind": r.Route.Kind, "spec": spec,
+			"metadata": map[string]any{"name": copyName(r.Rule, b), "namespace": r.Route.Namespace, "labels": object.OwnerLabels(e.Owner)},
+		})
 	}
 }
 
@@ -249,15 +253,6 @@ func refOf(ref map[string]any, namespace string) object.Ref {
 		to.Kind = kind
 	}
 	return to
-}
-
-// reportOpen says behind which parents the weights choose the backend of each request.
-func (e *emitter) reportOpen(r *ledRule) {
-	_, open := e.listParents(r, e.parse(&r.Route.Object))
-	for _, i := range open {
-		e.reportRule(r.AttachedRule, "", fmt.Sprintf("its sessions go by the weights behind spec.parentRefs[%d]: "+
-			"a copy of the rule leads them to their backend, and may be on no Gateway where they are not kept", i))
-	}
 }
 
 // newVirtualService is a VirtualService as it was read, with copies of its splits.
@@ -322,9 +317,9 @@ func (r *ledRule) keepGateways(names []any) []any {
 	})
 }
 
-// findRule is a rule in its route of Gateway API.
-func (e *emitter) findRule(rule *ir.Rule) map[string]any {
-	return entriesOf(childOf(e.parse(&rule.Route.Object), "spec"), "rules")[rule.Index]
+// findRule is a rule in the document of its route of Gateway API.
+func findRule(route map[string]any, rule *ir.Rule) map[string]any {
+	return entriesOf(childOf(route, "spec"), "rules")[rule.Index]
 }
 
 // parse gives an object to write again.
