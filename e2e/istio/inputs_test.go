@@ -76,28 +76,9 @@ spec:
 `, port, strings.Join(endpoints, ", ")) + bindLoopback + policy(ofVirtualService, spec)
 }
 
-// endpoint is a host behind a Service: its address on the Service's port, and whether it drains.
-type endpoint struct {
-	ip       string
-	draining bool
-}
-
-// gatewayAPI is the shop with Gateway API's routes: examples/istio with what else a cluster has. The hosts have one
-// port and an address each.
-func gatewayAPI(t testing.TB, port, target int, hosts []endpoint) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "istio", "shop.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	input := swap(t, string(text), "gatewayClassName: istio", "gatewayClassName: istio\n  addresses: [{type: Hostname, value: ingress.istio-system.svc.cluster.local}]")
-	input = swap(t, input, "spec:\n  selector: {app: be}", "spec:\n  clusterIP: 10.0.0.8\n  selector: {app: be}")
-	input = swap(t, input, "targetPort: 8080", fmt.Sprintf("targetPort: %d", target))
-	var all []string
-	for _, e := range hosts {
-		all = append(all, fmt.Sprintf("- {addresses: [%q], conditions: {ready: %v, serving: true, terminating: %v}}", e.ip, !e.draining, e.draining))
-	}
-	return input + fmt.Sprintf(`---
+// ingress is what a gateway needs besides its routes: a class, and the Service and the pod behind it.
+func ingress(port int) string {
+	return fmt.Sprintf(`
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: istio}
@@ -119,7 +100,31 @@ metadata: {name: ingress, namespace: istio-system, labels: {kubernetes.io/servic
 addressType: IPv4
 ports: [{name: http, port: %d, protocol: TCP}]
 endpoints: [{addresses: [127.0.0.1], targetRef: {kind: Pod, name: gwpod, namespace: istio-system}}]
----
+`, port, port)
+}
+
+// endpoint is a host behind a Service: its address on the Service's port, and whether it drains.
+type endpoint struct {
+	ip       string
+	draining bool
+}
+
+// gatewayAPI is the shop with Gateway API's routes: examples/istio with what else a cluster has. The hosts have one
+// port and an address each.
+func gatewayAPI(t testing.TB, port, target int, hosts []endpoint) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "istio", "shop.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := swap(t, string(text), "gatewayClassName: istio", "gatewayClassName: istio\n  addresses: [{type: Hostname, value: ingress.istio-system.svc.cluster.local}]")
+	input = swap(t, input, "spec:\n  selector: {app: be}", "spec:\n  clusterIP: 10.0.0.8\n  selector: {app: be}")
+	input = swap(t, input, "targetPort: 8080", fmt.Sprintf("targetPort: %d", target))
+	var all []string
+	for _, e := range hosts {
+		all = append(all, fmt.Sprintf("- {addresses: [%q], conditions: {ready: %v, serving: true, terminating: %v}}", e.ip, !e.draining, e.draining))
+	}
+	return input + "---" + ingress(port) + fmt.Sprintf(`---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: {name: be, namespace: app, labels: {kubernetes.io/service-name: be}}
@@ -127,7 +132,7 @@ addressType: IPv4
 ports: [{name: http, port: %d, protocol: TCP}]
 endpoints:
 %s
-`, port, port, target, strings.Join(all, "\n")) + bindLoopback
+`, target, strings.Join(all, "\n")) + bindLoopback
 }
 
 // swap replaces a text, which must be there.
