@@ -116,28 +116,7 @@ func canaryRoute(kind string, port int, weights [3]int) string {
 		refs = append(refs, fmt.Sprintf(form, v.name, weights[i]))
 	}
 	if kind == "VirtualService" {
-		return fmt.Sprintf(`
----
-apiVersion: networking.istio.io/v1
-kind: Gateway
-metadata: {name: gw, namespace: istio-system}
-spec:
-  selector: {istio: ingressgateway}
-  servers: [{port: {number: %d, name: http, protocol: HTTP}, hosts: ["*"]}]
----
-apiVersion: networking.istio.io/v1
-kind: VirtualService
-metadata: {name: shop, namespace: app}
-spec:
-  hosts: [shop.example.com]
-  gateways: [istio-system/gw]
-  http:
-  - name: cart
-    match: [{uri: {prefix: /cart}}, {uri: {exact: /basket}, name: basket}]
-    route: [%s]
-  - name: plain
-    route: [{destination: {host: v1.app.svc.cluster.local, port: {number: 80}}}]
-`, port, strings.Join(refs, ", "))
+		return istioShop(port, strings.Join(refs, ", "), "{destination: {host: v1.app.svc.cluster.local, port: {number: 80}}}")
 	}
 	return fmt.Sprintf(`
 ---

@@ -38,28 +38,16 @@ spec:
 
 const ofVirtualService = "{group: networking.istio.io, kind: VirtualService, name: shop, sectionName: cart}"
 
-// virtualService is the shop with Istio's own routes: the cart has sessions, all else has none.
-func virtualService(port int, backends []*backend, spec string) string {
-	var endpoints []string
-	for _, b := range backends {
-		endpoints = append(endpoints, fmt.Sprintf("{address: 127.0.0.1, ports: {http: %d}}", b.port()))
-	}
-	return fmt.Sprintf(`apiVersion: networking.istio.io/v1
+// istioShop is the shop's Gateway and its routes, of Istio's own kinds; cart and rest are where requests go.
+func istioShop(port int, cart, rest string) string {
+	return fmt.Sprintf(`
+---
+apiVersion: networking.istio.io/v1
 kind: Gateway
 metadata: {name: gw, namespace: istio-system}
 spec:
   selector: {istio: ingressgateway}
   servers: [{port: {number: %d, name: http, protocol: HTTP}, hosts: ["*"]}]
----
-apiVersion: networking.istio.io/v1
-kind: ServiceEntry
-metadata: {name: be, namespace: app}
-spec:
-  hosts: [be.app.internal]
-  location: MESH_INTERNAL
-  resolution: STATIC
-  ports: [{number: 80, name: http, protocol: HTTP}]
-  endpoints: [%s]
 ---
 apiVersion: networking.istio.io/v1
 kind: VirtualService
@@ -70,10 +58,30 @@ spec:
   http:
   - name: cart
     match: [{uri: {prefix: /cart}}, {uri: {exact: /basket}, name: basket}]
-    route: [{destination: {host: be.app.internal}}]
+    route: [%s]
   - name: plain
-    route: [{destination: {host: be.app.internal}}]
-`, port, strings.Join(endpoints, ", ")) + bindLoopback + policy(ofVirtualService, spec)
+    route: [%s]
+`, port, cart, rest)
+}
+
+// virtualService is the shop with Istio's own routes: the cart has sessions, all else has none.
+func virtualService(port int, backends []*backend, spec string) string {
+	var endpoints []string
+	for _, b := range backends {
+		endpoints = append(endpoints, fmt.Sprintf("{address: 127.0.0.1, ports: {http: %d}}", b.port()))
+	}
+	const all = "{destination: {host: be.app.internal}}"
+	return istioShop(port, all, all) + fmt.Sprintf(`---
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: be, namespace: app}
+spec:
+  hosts: [be.app.internal]
+  location: MESH_INTERNAL
+  resolution: STATIC
+  ports: [{number: 80, name: http, protocol: HTTP}]
+  endpoints: [%s]
+`, strings.Join(endpoints, ", ")) + bindLoopback + policy(ofVirtualService, spec)
 }
 
 // ingress is what a gateway needs besides its routes: a class, and the Service and the pod behind it.
