@@ -29,12 +29,17 @@ func findWritten(d *read.Document) *Written {
 	w := &Written{Ref: object.Ref{
 		Kind: d.StringAt("kind"), Namespace: d.StringAt("metadata", "namespace"), Name: d.StringAt("metadata", "name"),
 	}}
-	w.Ours = d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy
+	w.Ours = isOurs(d)
 	w.Owner = d.StringAt("metadata", "labels", object.OwnerLabel)
 	if w.Ours || slices.Contains(writtenKinds, w.Kind) {
 		return w
 	}
 	return nil
+}
+
+// isOurs tells whether limpet has written an object.
+func isOurs(d *read.Document) bool {
+	return d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy
 }
 
 // findKind finds the document's kind among those that are read. A document of another kind is passed over, under the
@@ -72,7 +77,7 @@ func (a *admitter) passOver(d *read.Document, gvk schema.GroupVersionKind) strin
 	}
 	a.tellReplaced(d, gvk)
 	gvk.Kind = report.ShownPath(gvk.Kind)
-	if d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy {
+	if isOurs(d) {
 		return gvk.Kind + writtenByLimpet
 	}
 	return gvk.Kind
@@ -83,11 +88,8 @@ const writtenByLimpet = " (written by limpet)"
 
 // isRouteCopy tells whether a document is a copy of a rule of another route of Gateway API, which limpet writes for Istio.
 func isRouteCopy(d *read.Document) bool {
-	return isRouteKind(gvkOf(d)) && d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy
-}
-
-func isRouteKind(k schema.GroupVersionKind) bool {
-	return k.Group == gatewayv1.GroupName && (k.Kind == object.KindHTTPRoute || k.Kind == object.KindGRPCRoute)
+	k := gvkOf(d)
+	return isOurs(d) && k.Group == gatewayv1.GroupName && (k.Kind == object.KindHTTPRoute || k.Kind == object.KindGRPCRoute)
 }
 
 // tellReplaced says what has taken the place of a kind that Gateway API had for sessions once.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -22,9 +21,6 @@ import (
 
 // leadHeader is the header that copies match.
 var leadHeader = policyconfig.BackendHeader(policyconfig.DefaultPinHeader)
-
-// maxHeaders is how many headers a match of Gateway API takes.
-const maxHeaders = 16
 
 // isSplit tells whether the rule's sessions are over several backends.
 func isSplit(rule *ir.AttachedRule) bool {
@@ -102,16 +98,15 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 	if isVirtual(rule.Rule) {
 		return e.hasMatches(rule)
 	}
-	if parents, _ := e.listParents(e.newLed(rule), e.parse(&rule.Route.Object)); len(parents) == 0 {
+	whole := e.parse(&rule.Route.Object)
+	if parents, _ := e.listParents(e.newLed(rule), whole); len(parents) == 0 {
 		e.withhold(rule, rulePath(rule), "none of its route's parents is known to be "+rule.Listener.Gateway.Subject.String()+
 			", and a copy of the rule, which leads sessions to their backend, may be on no other")
 		return false
 	}
-	for _, match := range entriesOf(e.findRule(rule.Rule), "matches") {
-		if len(entriesOf(match, "headers")) >= maxHeaders {
-			e.withhold(rule, rulePath(rule), "a match has 16 headers, and there is no room for the one by which sessions find their backend")
-			return false
-		}
+	if !ir.TakesHeader(findRule(whole, rule.Rule)) {
+		e.withhold(rule, rulePath(rule), "a match has 16 headers, and there is no room for the one by which sessions find their backend")
+		return false
 	}
 	for _, b := range rule.DistinctBackends() {
 		ref := object.Ref{Kind: rule.Route.Kind, Namespace: rule.Route.Namespace, Name: copyName(rule.Rule, b)}
@@ -187,10 +182,7 @@ func (e *emitter) addCopies() {
 	for _, r := range led {
 		switch {
 		case !isVirtual(r.Rule):
-			e.reportOpen(r)
-			for _, b := range r.DistinctBackends() {
-				e.addDocuments(e.newRouteCopy(r, b))
-			}
+			e.addRouteCopies(r)
 		case !done[r.Route]:
 			done[r.Route] = true
 			e.addDocuments(e.newVirtualService(r.Route, by))
@@ -198,25 +190,27 @@ func (e *emitter) addCopies() {
 	}
 }
 
-// newRouteCopy is the route of Gateway API for a rule's sessions at a backend.
-func (e *emitter) newRouteCopy(r *ledRule, b *ir.Backend) document {
+// addRouteCopies adds a route of Gateway API for a rule's sessions at each backend, and says behind which parents of its own route the
+// weights choose the backend of each request.
+func (e *emitter) addRouteCopies(r *ledRule) {
 	whole := e.parse(&r.Route.Object)
-	rule := e.findRule(r.Rule)
-	delete(rule, "sessionPersistence")
-	rule["name"] = routeNames(r.Rule)[0]
-	addMatch(rule, "matches", func(match map[string]any) {
-		headers, _ := match["headers"].([]any)
-		match["headers"] = append(headers, map[string]any{"name": leadHeader, "value": newLead(r.AttachedRule, b).Value()})
-	})
-	r.keepBackend(rule, "backendRefs", b)
-	parents, _ := e.listParents(r, whole)
-	spec := map[string]any{"parentRefs": parents, "rules": []any{rule}}
-	if hosts, has, _ := unstructured.NestedSlice(whole, "spec", "hostnames"); has {
-		spec["hostnames"] = hosts
+	parents, open := e.listParents(r, whole)
+	for _, i := range open {
+		e.reportRule(r.AttachedRule, "", fmt.Sprintf("its sessions go by the weights behind spec.parentRefs[%d]: "+
+			"a copy of the rule leads them to their backend, and may be on no Gateway where they are not kept", i))
 	}
-	return document{
-		"apiVersion": whole["apiVersion"], "kind": r.Route.Kind, "spec": spec,
-		"metadata": map[string]any{"name": copyName(r.Rule, b), "namespace": r.Route.Namespace, "labels": object.OwnerLabels(e.Owner)},
+	for _, b := range r.DistinctBackends() {
+		rule := r.NewCopy(findRule(whole, r.Rule), b, leadHeader, newLead(r.AttachedRule, b).Value())
+		delete(rule, "sessionPersistence")
+		rule["name"] = routeNames(r.Rule)[0]
+		spec := map[string]any{"parentRefs": parents, "rules": []any{rule}}
+		if hosts, are := childOf(whole, "spec")["hostnames"].([]any); are {
+			spec["hostnames"] = hosts
+		}
+		e.addDocuments(document{
+			"apiVersion": whole["apiVersion"], "kind": r.Route.Kind, "spec": spec,
+			"metadata": map[string]any{"name": copyName(r.Rule, b), "namespace": r.Route.Namespace, "labels": object.OwnerLabels(e.Owner)},
+		})
 	}
 }
 
@@ -261,15 +255,6 @@ func refOf(ref map[string]any, namespace string) object.Ref {
 	return to
 }
 
-// reportOpen says behind which parents the weights choose the backend of each request.
-func (e *emitter) reportOpen(r *ledRule) {
-	_, open := e.listParents(r, e.parse(&r.Route.Object))
-	for _, i := range open {
-		e.reportRule(r.AttachedRule, "", fmt.Sprintf("its sessions go by the weights behind spec.parentRefs[%d]: "+
-			"a copy of the rule leads them to their backend, and may be on no Gateway where they are not kept", i))
-	}
-}
-
 // newVirtualService is a VirtualService as it was read, with copies of its splits.
 func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*ledRule) document {
 	whole := e.parse(&route.Object)
@@ -294,7 +279,7 @@ func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*led
 func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) map[string]any {
 	rule = runtime.DeepCopyJSON(rule)
 	rule["name"] = copyName(r.Rule, b)
-	addMatch(rule, "match", func(match map[string]any) {
+	ir.NarrowMatches(rule, "match", func(match map[string]any) {
 		headers, _ := match["headers"].(map[string]any)
 		if headers == nil {
 			headers = map[string]any{}
@@ -316,7 +301,7 @@ func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) m
 		return nil
 	}
 	rule["match"] = matches
-	r.keepBackend(rule, "route", b)
+	r.KeepBackend(rule, "route", b)
 	return rule
 }
 
@@ -332,27 +317,9 @@ func (r *ledRule) keepGateways(names []any) []any {
 	})
 }
 
-// keepBackend leaves a copy the first of the rule's references to a backend.
-func (r *ledRule) keepBackend(rule map[string]any, field string, b *ir.Backend) {
-	at := slices.IndexFunc(r.Backends, func(ref ir.BackendRef) bool { return ref.Backend == b })
-	ref := entriesOf(rule, field)[at]
-	delete(ref, "weight")
-	rule[field] = []any{ref}
-}
-
-// addMatch narrows each of a rule's matches. A rule without any matches all requests.
-func addMatch(rule map[string]any, field string, narrow func(match map[string]any)) {
-	if len(entriesOf(rule, field)) == 0 {
-		rule[field] = []any{map[string]any{}}
-	}
-	for _, match := range entriesOf(rule, field) {
-		narrow(match)
-	}
-}
-
-// findRule is a rule in its route of Gateway API.
-func (e *emitter) findRule(rule *ir.Rule) map[string]any {
-	return entriesOf(childOf(e.parse(&rule.Route.Object), "spec"), "rules")[rule.Index]
+// findRule is a rule in the document of its route of Gateway API.
+func findRule(route map[string]any, rule *ir.Rule) map[string]any {
+	return entriesOf(childOf(route, "spec"), "rules")[rule.Index]
 }
 
 // parse gives an object to write again.
