@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -75,13 +74,8 @@ func askReading(ctx context.Context, config *rest.Config, namespace, controllerN
 		return kubernetes.Replica{}, nil, err
 	}
 	for _, r := range all {
-		within, stop := context.WithTimeout(ctx, askWithin)
-		text, failed := of.Get(within, r, serve.ReadingPage)
-		stop()
 		has := &reading{}
-		if failed == nil {
-			failed = json.Unmarshal(text, has)
-		}
+		failed := askReplica(ctx, of, r, serve.ReadingPage, has)
 		switch {
 		case failed != nil:
 			err = cmp.Or(err, fmt.Errorf("limpet serve in Pod %s: %w", r, failed))
