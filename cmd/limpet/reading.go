@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
@@ -68,7 +69,8 @@ func adoptFlag[V any](own *pflag.FlagSet, name string, to *V, served V) {
 
 // askReading asks the replicas of limpet serve in its namespace, until one answers that has the controllerName, if one is named.
 func askReading(ctx context.Context, config *rest.Config, namespace, controllerName string) (kubernetes.Replica, *reading, error) {
-	of := &kubernetes.Replicas{Config: config, Port: defaultServePort, Namespace: namespace}
+	port := int(netip.MustParseAddrPort(defaultServeAdmin).Port())
+	of := &kubernetes.Replicas{Config: config, Port: port, Namespace: namespace}
 	all, err := findReplicas(ctx, of)
 	if err != nil {
 		return kubernetes.Replica{}, nil, err
