@@ -136,8 +136,8 @@ func (f *filterFlags) name() (string, error) {
 
 // pathUnder is where Envoy shall find the filter: an absolute path, for Envoy may start in any folder.
 func (f *filterFlags) pathUnder(dir string) (string, error) {
-	if path := f.place; path != "" {
-		return path, nil
+	if f.place != "" {
+		return f.place, nil
 	}
 	name, err := f.name()
 	if err != nil {

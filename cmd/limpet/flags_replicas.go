@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -71,4 +72,15 @@ func findReplicas(ctx context.Context, of *kubernetes.Replicas) ([]kubernetes.Re
 			of.Namespace, kubernetes.ReplicaLabels)
 	}
 	return all, err
+}
+
+// askReplica reads what a page of a replica's --admin says, which is JSON.
+func askReplica(ctx context.Context, of *kubernetes.Replicas, r kubernetes.Replica, page string, answer any) error {
+	ctx, stop := context.WithTimeout(ctx, askWithin)
+	defer stop()
+	text, err := of.Get(ctx, r, page)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, answer)
 }

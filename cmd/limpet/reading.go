@@ -3,9 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
@@ -69,19 +69,15 @@ func adoptFlag[V any](own *pflag.FlagSet, name string, to *V, served V) {
 
 // askReading asks the replicas of limpet serve in its namespace, until one answers that has the controllerName, if one is named.
 func askReading(ctx context.Context, config *rest.Config, namespace, controllerName string) (kubernetes.Replica, *reading, error) {
-	of := &kubernetes.Replicas{Config: config, Port: defaultServePort, Namespace: namespace}
+	port := int(netip.MustParseAddrPort(defaultServeAdmin).Port())
+	of := &kubernetes.Replicas{Config: config, Port: port, Namespace: namespace}
 	all, err := findReplicas(ctx, of)
 	if err != nil {
 		return kubernetes.Replica{}, nil, err
 	}
 	for _, r := range all {
-		within, stop := context.WithTimeout(ctx, askWithin)
-		text, failed := of.Get(within, r, serve.ReadingPage)
-		stop()
 		has := &reading{}
-		if failed == nil {
-			failed = json.Unmarshal(text, has)
-		}
+		failed := askReplica(ctx, of, r, serve.ReadingPage, has)
 		switch {
 		case failed != nil:
 			err = cmp.Or(err, fmt.Errorf("limpet serve in Pod %s: %w", r, failed))
