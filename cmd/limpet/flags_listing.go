@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/kubernetes"
@@ -64,24 +63,6 @@ func (f *inputFlags) isNamed() bool { return f.has() || f.listing.isWanted(false
 // isPlugin tells whether kubectl runs the program.
 func isPlugin(program string) bool { return strings.HasPrefix(filepath.Base(program), "kubectl-") }
 
-// connect says how an API server is reached by a file, or as kubectl reaches it, and which namespace is the context's.
-func connect(kubeconfig, context string) (config *rest.Config, namespace string, err error) {
-	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
-	if kubeconfig == "" {
-		rules = clientcmd.NewDefaultClientConfigLoadingRules()
-	}
-	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
-	if config, err = from.ClientConfig(); err != nil {
-		return nil, "", err
-	}
-	setClient(config)
-	namespace, _, err = from.Namespace()
-	return config, namespace, err
-}
-
-// setClient has clients say who they are. The API server's own flow control takes the place of theirs.
-func setClient(config *rest.Config) { config.QPS, config.UserAgent = -1, "limpet/"+programVersion() }
-
 // listWithin is how long reading all objects may take.
 const listWithin = 30 * time.Second
 
@@ -97,7 +78,7 @@ func (f *inputFlags) readListed() ([]compiler.Source, error) {
 	defer stop()
 	listing, err := kubernetes.List(ctx, config, l.namespace)
 	if err != nil {
-		return nil, err
+		return nil, explainAPIServer(config.Host, err)
 	}
 	l.denied = listing.Denied
 	for _, kind := range slices.Sorted(maps.Keys(l.denied)) {
