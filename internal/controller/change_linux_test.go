@@ -70,7 +70,7 @@ func (s *changing) measure(b *testing.B, c changeOf) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
 
-// BenchmarkStatuses measures what finding out all statuses costs when one object has changed, and what the process holds after that.
+// BenchmarkStatuses measures what finding out statuses costs when one object has changed, and what the process holds after that.
 func BenchmarkStatuses(b *testing.B) {
 	for _, routes := range []int{1000, 5000} {
 		s := startChanging(b, routes)
@@ -79,7 +79,7 @@ func BenchmarkStatuses(b *testing.B) {
 			for b.Loop() {
 				count++
 				s.change(b, "HTTPRoute", "value: /cart", "value: /cart")
-				if _, err := s.controller.Statuses(nil, nil); err != nil {
+				if _, err := s.controller.Statuses(nil, nil, false); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -50,6 +50,7 @@ func (s *State) updateFrame(m Moment) {
 		s.merged.setSites(now.listeners, func(string) bool { return true })
 	} else {
 		s.said.remove(&before.report)
+		s.markFrame(before, -1)
 		s.merged.removeStreams(before)
 		s.markPlaces(before.shared.Places, now.shared.Places)
 		others := listOtherGateways(before.listeners, now.listeners)
@@ -60,6 +61,7 @@ func (s *State) updateFrame(m Moment) {
 	}
 	s.marks.frame = false // whatever was marked with the groups
 	s.said.add(&now.report)
+	s.markFrame(now, 1)
 	s.merged.addStreams(now)
 	if before == nil || before.context != now.context || !maps.Equal(before.streams.taken, now.streams.taken) {
 		s.room.changeAll()

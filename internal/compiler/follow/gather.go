@@ -3,7 +3,6 @@ package follow
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -88,7 +87,7 @@ func (g *gatherer) addPlace(place string) {
 		return
 	}
 	if place != "" {
-		g.addRefused(parseKey(object.KindGateway, place))
+		g.addRefused(object.ParseKey(object.KindGateway, place))
 	}
 	view := g.from.objects.views[place]
 	if view == nil {
@@ -116,7 +115,10 @@ func (g *gatherer) addReads(route *gateway.Route) {
 			return
 		}
 		g.addContents(namespace)
-		g.addRefused(object.Ref{Kind: object.KindXBackend, Namespace: namespace, Name: string(ref.Name)})
+		o := object.Ref{Kind: object.KindXBackend, Namespace: namespace, Name: string(ref.Name)}
+		if g.ask(key{backends, o}) {
+			g.addRefused(o)
+		}
 		g.ask(key{about: places})
 		if g.ask(selectableKey(namespace)) {
 			for key := range g.from.objects.inNamespace[namespace] {
@@ -177,10 +179,4 @@ func (g *gatherer) addRefused(ref object.Ref) {
 	if g.from.objects.refused[ref] {
 		g.all.Refused = append(g.all.Refused, ref)
 	}
-}
-
-// parseKey names an object of a namespace/name.
-func parseKey(kind, key string) object.Ref {
-	namespace, name, _ := strings.Cut(key, "/")
-	return object.Ref{Kind: kind, Namespace: namespace, Name: name}
 }

@@ -29,16 +29,22 @@ const (
 	listeners
 	// contents are the objects with a say in a whole namespace.
 	contents
+	// backends are XBackends, which contents has for the parts.
+	backends
 	// places are the addresses that endpoints may not have.
 	places
 )
 
-func endpointsKey(service string) key { return key{endpoints, parseKey(object.KindService, service)} }
+func endpointsKey(service string) key {
+	return key{endpoints, object.ParseKey(object.KindService, service)}
+}
 
 func selectableKey(namespace string) key { return key{selectable, object.Ref{Namespace: namespace}} }
 
 // listenersKey is that of a Gateway by its key; empty for all Gateways.
-func listenersKey(gateway string) key { return key{listeners, parseKey(object.KindGateway, gateway)} }
+func listenersKey(gateway string) key {
+	return key{listeners, object.ParseKey(object.KindGateway, gateway)}
+}
 
 func classKey(name string) key {
 	return key{listeners, object.Ref{Kind: object.KindGatewayClass, Name: name}}
@@ -66,7 +72,7 @@ func (s *State) change(k key) {
 
 // changeGateway marks the parts that asked for a Gateway's listeners, or for all.
 func (s *State) changeGateway(gateway string) {
-	visitListeners(parseKey(object.KindGateway, gateway), s.change)
+	visitListeners(object.ParseKey(object.KindGateway, gateway), s.change)
 }
 
 // visitKeys visits the keys of which some objects are in the answers.

@@ -84,16 +84,18 @@ type State struct {
 	gone       []*groupPart
 	fresh      map[*group]bool
 	endings    endings
+	statuses   *statuses
 }
 
 // New makes a state without objects.
 func New(s Settings) *State {
+	known := newStatuses()
 	return &State{
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
 		askers: askers{index.Sets[key, *group]{}}, attached: map[*sessionPolicy]*report.Report{},
-		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), said: newSaid(),
+		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), said: newSaid(known.mark),
 		selected: newSelected(), room: newRoom(), layout: newLayout(), incumbents: newIncumbents(), fresh: map[*group]bool{},
-		endings: newEndings(),
+		endings: newEndings(), statuses: known,
 	}
 }
 
@@ -155,7 +157,8 @@ func (s *State) updateAttached() {
 		delete(s.attachments, p)
 		delete(s.room.taken, p.Ref())
 		s.room.changed[p.Ref()] = true
-		if s.objects.policies[p] {
+		s.statuses.mark(p.Ref())
+		if s.objects.policies[p.Ref()] == p {
 			marked = append(marked, p)
 		}
 	}
