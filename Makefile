@@ -73,9 +73,17 @@ race: bin/gotest ## the same under the race detector
 wasm: dist/limpet.wasm bin/gotest ## build dist/limpet.wasm and test it under wazero
 	@LIMPET_REQUIRE_WASM=1 bin/gotest -timeout 20m ./filter/... ./token ./policy-config
 
+# Half of the time of the end-to-end tests is in these: load, floods, and what waits for drains, checks and Envoys that come
+# back. CI runs them beside others.
+LONGEST = ^Test(FullSpeed|ForgedFlood|Attacks|ServeModule|SlowStart|Tenants|ListenersComeBackDrained|ListenersComeAndGo|ServeRejected|OutlierDetectionEndsSessions|HotRestart)$$
+
 .PHONY: e2e
-e2e: build bin/gotest ## the end-to-end tests on a real Envoy, with a real browser
-	@$(WITH_TOOLS) && cd e2e && ../bin/gotest -count=1 -timeout 30m
+e2e: build bin/gotest ## the end-to-end tests on a real Envoy, with a real browser, but for the longest
+	@$(WITH_TOOLS) && cd e2e && ../bin/gotest -count=1 -timeout 30m -skip '$(LONGEST)'
+
+.PHONY: e2e-longest
+e2e-longest: build bin/gotest ## the longest of the end-to-end tests
+	@$(WITH_TOOLS) && cd e2e && ../bin/gotest -count=1 -timeout 30m -run '$(LONGEST)'
 
 # Its packages are many: a cold build takes 5 to 8 minutes and 2.3 GB of build cache, a warm run one or two minutes.
 .PHONY: e2e-istio
@@ -286,6 +294,11 @@ reproduce-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx
 .PHONY: deploy
 deploy: ## put the chart with its CRDs and install.yaml into dist/deploy, and write the chart's README
 	@cd e2e/install && go run ./render
+
+# What the chart of the working tree calls it (deploy/chart/limpet/Chart.yaml).
+.PHONY: image
+image: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## put the image of limpet into dist/deploy/image.tar, for a cluster without a registry; "make deploy" has its chart
+	@tools/step.sh "building dist/deploy/image.tar" go run ./tools/release -version v0.0.0-unreleased -local dist/deploy/image.tar $(if $(BASE),-base $(BASE))
 
 .PHONY: e2e-install
 e2e-install: build bin/gotest bin/helm bin/kubectl ## do what docs/install.md says on a real API server, and test the chart (as root; the first build takes minutes)

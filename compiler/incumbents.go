@@ -1,7 +1,13 @@
 package compiler
 
 import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
@@ -13,6 +19,55 @@ type Incumbents struct {
 	claims gateway.Claims
 	names  policy.HeldNames
 	hosts  gateway.SoleHosts
+}
+
+// incumbentsText is how incumbents are written.
+type incumbentsText struct {
+	Claims []gateway.Claim  `json:"claims,omitempty"`
+	Names  policy.HeldNames `json:"names,omitempty"`
+	Hosts  []hostText       `json:"hosts,omitempty"`
+}
+
+// hostText is a host on a listener, and the route that has it.
+type hostText struct {
+	gateway.SoleHost
+	Route object.Ref
+}
+
+// MarshalJSON is for another process, which asks what is decided here.
+func (i *Incumbents) MarshalJSON() ([]byte, error) {
+	text := incumbentsText{Names: i.names}
+	for c, has := range i.claims {
+		if has {
+			text.Claims = append(text.Claims, c)
+		}
+	}
+	slices.SortFunc(text.Claims, func(a, b gateway.Claim) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Gateway.String(), b.Gateway.String()))
+	})
+	for h, route := range i.hosts {
+		text.Hosts = append(text.Hosts, hostText{h, route})
+	}
+	slices.SortFunc(text.Hosts, func(a, b hostText) int {
+		return cmp.Or(strings.Compare(a.Gateway, b.Gateway), strings.Compare(a.Listener, b.Listener), strings.Compare(a.Name, b.Name))
+	})
+	return json.Marshal(text)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (i *Incumbents) UnmarshalJSON(from []byte) error {
+	var text incumbentsText
+	if err := json.Unmarshal(from, &text); err != nil {
+		return err
+	}
+	*i = Incumbents{claims: gateway.Claims{}, names: text.Names, hosts: gateway.SoleHosts{}}
+	for _, c := range text.Claims {
+		i.claims[c] = true
+	}
+	for _, h := range text.Hosts {
+		i.hosts[h.SoleHost] = h.Route
+	}
+	return nil
 }
 
 // findIncumbents notes who has what.

@@ -150,7 +150,7 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 	}
 	settings := envoy.Settings{
 		Admin: j.parsed.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256,
-		Native: o.Envoy.Native, Plugin: config, PluginJSON: global,
+		Native: o.Envoy.Native, Plugin: config, PluginJSON: global, Logged: o.LoggedHeaders,
 	}
 	if err := emitPlugin(j, o, r); err != nil {
 		return err

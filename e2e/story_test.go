@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,34 @@ func TestStory(t *testing.T) {
 		}
 	}
 	checkTickets(t, envoy, lost)
+}
+
+// TestLoggedHeaders: an access log has the headers that the operator chose, of which long values are cut and none breaks the line. A header of
+// a session is none of them: the rule has no session then, and no token is in the log.
+//
+// requirements: S78
+func TestLoggedHeaders(t *testing.T) {
+	t.Parallel()
+	_, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("X-Tenant", "pods"))
+	deployment.Flags = []string{"--access-log", "--access-log-headers", "request:X-Tenant,response:x_cache,request:Accept-Language"}
+	envoy := harness.Run(t, deployment)
+	visit(t, envoy.Client(), "/cart", "User-Agent: chosen", `X-Tenant: acme "%REQ(COOKIE)%`, "Accept-Language: "+strings.Repeat("x", 400),
+		harness.ReplyHeader+": x_cache: hit")
+	logged(t, envoy, "chosen").wantHeaders(t, "request_headers", map[string]any{
+		"x-tenant": `acme "%REQ(COOKIE)%`, "accept-language": strings.Repeat("x", 256),
+	})
+	logged(t, envoy, "chosen").wantHeaders(t, "response_headers", map[string]any{"x_cache": "hit"})
+	if r := visit(t, envoy.Client(), "/X-Tenant", "User-Agent: session"); r.Header.Get("X-Tenant") != "" {
+		t.Errorf("a session has a header that is logged: %v", r.Header)
+	}
+	logged(t, envoy, "session").wantHeaders(t, "request_headers", map[string]any{"x-tenant": nil, "accept-language": nil})
+}
+
+func (l logLine) wantHeaders(t *testing.T, field string, want map[string]any) {
+	t.Helper()
+	if got, _ := l[field].(map[string]any); !reflect.DeepEqual(got, want) {
+		t.Errorf("%s are %v, want %v", field, got, want)
+	}
 }
 
 // checkTickets asks with a ticket that the command makes, and with ones that are none.

@@ -189,7 +189,7 @@ func (f *inputFlags) checkOptions(target string) compiler.Options {
 	o := compiler.Options{Target: compiler.Target(target), Bind: f.bind, Time: time.Now()}
 	f.set(&o)
 	if f.isListed() {
-		o.AssumeAdmitted, o.AllowEmpty = true, true
+		f.listing.set(&o)
 	}
 	return o
 }

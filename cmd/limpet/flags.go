@@ -126,7 +126,7 @@ func (f *inputFlags) readSources(stdin io.Reader) ([]compiler.Source, error) {
 	}
 	sources = append(sources, f.once...)
 	if f.isListed() {
-		listed, failed := f.listing.read(f.kinds.namespace)
+		listed, failed := f.readListed()
 		sources, err = append(sources, listed...), errors.Join(err, failed)
 	}
 	size := 0

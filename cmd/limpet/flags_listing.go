@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -28,6 +29,9 @@ type listingFlags struct {
 	// namespace is the one whose objects are shown, once they are read; empty for all.
 	namespace string
 	stderr    io.Writer
+	flags     *pflag.FlagSet // the command's
+	// reading is how limpet serve understands the objects; nil where it does not say.
+	reading *reading
 }
 
 // registerListing gives a command's input these flags.
@@ -40,6 +44,7 @@ func (f *inputFlags) registerListing(flags *pflag.FlagSet) {
 func (f *inputFlags) isListed() bool { return f.listing != nil && f.elsewhere }
 
 func (l *listingFlags) register(flags *pflag.FlagSet) {
+	l.flags = flags
 	flags.StringVar(&l.kubeconfig, "kubeconfig", "",
 		"read the objects of an API server once, which `FILE` says how to reach,\nin place of -f")
 	flags.StringVar(&l.context, "context", "", "the same, with the context `NAME` of that file, or of kubectl's")
@@ -58,24 +63,30 @@ func (f *inputFlags) isNamed() bool { return f.has() || f.listing.isWanted(false
 // isPlugin tells whether kubectl runs the program.
 func isPlugin(program string) bool { return strings.HasPrefix(filepath.Base(program), "kubectl-") }
 
+// connect says how an API server is reached as kubectl reaches it, and which namespace is the context's.
+func connect(kubeconfig, context string) (config *rest.Config, namespace string, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+	if config, err = from.ClientConfig(); err != nil {
+		return nil, "", err
+	}
+	config.QPS, config.UserAgent = -1, "limpet/"+programVersion()
+	namespace, _, err = from.Namespace()
+	return config, namespace, err
+}
+
 // listWithin is how long reading all objects may take.
 const listWithin = 30 * time.Second
 
-// read reads the objects with the caller's rights, and says what they are not.
-func (l *listingFlags) read(namespace string) ([]compiler.Source, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = l.kubeconfig
-	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: l.context})
-	config, err := from.ClientConfig()
+// readListed reads the objects with the caller's rights, says what they are not, and has them be understood as limpet serve does.
+func (f *inputFlags) readListed() ([]compiler.Source, error) {
+	l := f.listing
+	config, own, err := connect(l.kubeconfig, l.context)
 	if err != nil {
 		return nil, err
 	}
-	own, _, err := from.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	l.namespace = cmp.Or(namespace, own)
-	config.QPS, config.Timeout, config.UserAgent = -1, listWithin, "limpet/"+programVersion()
+	l.namespace, config.Timeout = cmp.Or(f.kinds.namespace, own), listWithin
 	ctx, stop := context.WithTimeout(context.Background(), listWithin)
 	defer stop()
 	listing, err := kubernetes.List(ctx, config, l.namespace)
@@ -86,10 +97,32 @@ func (l *listingFlags) read(namespace string) ([]compiler.Source, error) {
 	for _, kind := range slices.Sorted(maps.Keys(l.denied)) {
 		message.PrintWarning(l.stderr, "what hangs on objects of kind "+kind+" is unknown: "+message.MakePrintable(l.denied[kind]))
 	}
-	message.Printf(l.stderr, "these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers "+
-		"of names and addresses, are not known here", config.Host)
+	f.askServer(ctx, config)
 	if l.all {
 		l.namespace = ""
 	}
 	return listing.Sources, nil
+}
+
+// askServer has the objects be understood as limpet serve in the cluster does, and says whether they are.
+func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) {
+	replica, has, err := askReading(ctx, config, f.kinds.controller)
+	if err != nil {
+		message.Printf(f.listing.stderr, "these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers "+
+			"of names and addresses, are not known here: %s", config.Host, message.MakePrintable(err.Error()))
+		return
+	}
+	f.adopt(has.Options, f.listing.flags)
+	f.listing.reading = has
+	message.Printf(f.listing.stderr, "these are the objects of %s by the options and the memory of 'limpet serve' in Pod %s", config.Host, replica)
+}
+
+// set has a compilation for Envoy know what limpet serve knows.
+func (l *listingFlags) set(o *compiler.Options) {
+	o.AssumeAdmitted, o.AllowEmpty = true, true
+	if l.reading != nil && o.Target == compiler.TargetEnvoy {
+		l.reading.Known.Set(o)
+		o.LoggedHeaders = l.reading.Options.LoggedHeaders
+		o.AccessLog = !o.LoggedHeaders.IsEmpty()
+	}
 }

@@ -50,7 +50,7 @@ loopback only, or with --listen unix:PATH at a socket, and believes what the
 bootstrap of an Envoy says that may connect there.
 
 --admin has /metrics, /healthz, /readyz, /status, /config?gateway=NAMESPACE/NAME with
-everything secret masked, and /debug/pprof.`
+everything secret masked, /reading with options and names kept, and /debug/pprof.`
 
 const serveExamples = `  # Envoys on this machine
   limpet serve -f gateways/ --wasm-path /usr/share/limpet/limpet.wasm
@@ -64,6 +64,7 @@ const serveExamples = `  # Envoys on this machine
 const (
 	defaultListen     = "127.0.0.1:18000"
 	defaultServeAdmin = "127.0.0.1:18001"
+	defaultServePort  = 18001
 	defaultSocketMode = "0600"
 )
 
@@ -384,7 +385,7 @@ func (sc *serveCommand) serveUntil(
 	if err := sc.serveModules(ends); err != nil {
 		return err
 	}
-	input := serve.Input{Status: sc.inputStatus(by), Ended: endedStatus(by), Keys: by.Fingerprints}
+	input := serve.Input{Status: sc.inputStatus(by), Ended: endedStatus(by), Keys: by.Fingerprints, Reading: sc.reading(by)}
 	for address, handler := range map[string]http.Handler{
 		sc.admin:  serve.Admin(server, input, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
@@ -20,7 +20,10 @@ import (
 
 const statusHelp = `status asks 'limpet serve' on this machine which Envoys are connected, which
 generation of its Gateway's configuration each has acknowledged, and what it has
-rejected.
+rejected. With --kubeconfig or --context, or as 'kubectl limpet status', it asks all
+replicas in a cluster, each by a port-forward to the --admin of its Pod, and prints
+one after the other. That takes the rights to list pods in limpet's namespace, and to
+create and get pods/portforward there.
 
 A generation is a hash of all that is served: an Envoy that shows its Gateway's
 has everything. -o wide adds addresses and versions, -o json and -o yaml print all
@@ -30,10 +33,14 @@ after an edit that ended sessions, if limpet serve runs on, the routes are liste
 whose they were.
 
 The exit code is 0 when all of the input is in effect and none of it may be old, each
-Gateway has an Envoy and every Envoy has everything, else 1.`
+Gateway has an Envoy and every Envoy has everything, else 1. Of several replicas an
+Envoy is connected to one.`
 
 // statusCommand is "limpet status".
-type statusCommand struct{ admin, output string }
+type statusCommand struct {
+	admin, output string
+	cluster       replicaFlags
+}
 
 func newStatus() *cobra.Command {
 	var sc statusCommand
@@ -42,9 +49,10 @@ func newStatus() *cobra.Command {
 		Short: "Say which Envoys 'limpet serve' serves, and what they have acknowledged",
 		Long:  statusHelp,
 		Args:  sc.check,
-		RunE:  func(c *cobra.Command, _ []string) error { return sc.run(c.OutOrStdout()) },
+		RunE:  func(c *cobra.Command, _ []string) error { return sc.run(c.Context(), c.OutOrStdout()) },
 	}
-	c.Flags().StringVar(&sc.admin, "admin", defaultServeAdmin, "`ADDRESS` of --admin of limpet serve")
+	c.Flags().StringVar(&sc.admin, "admin", defaultServeAdmin, "`ADDRESS` of --admin of limpet serve, on this machine or in its Pods")
+	sc.cluster.register(c.Flags())
 	c.Flags().StringVarP(&sc.output, "output", "o", "", "how to print: `wide|json|yaml`")
 	return c
 }
@@ -56,42 +64,45 @@ func (sc *statusCommand) check(c *cobra.Command, args []string) error {
 	if !isAddrPort(sc.admin) {
 		return usagef("--admin %q: must be an IP address and a port, such as %s", sc.admin, defaultServeAdmin)
 	}
+	if err := sc.cluster.check(sc.admin, c.Flags().Changed("admin")); err != nil {
+		return err
+	}
 	switch sc.output {
-	case "", "wide", "json", "yaml":
+	case "", "wide", formatJSON, formatYAML:
 		return nil
 	}
 	return usagef("--output %q: must be wide, json or yaml", sc.output)
 }
 
-func (sc *statusCommand) run(to io.Writer) error {
+func (sc *statusCommand) run(ctx context.Context, to io.Writer) error {
+	if sc.cluster.isWanted() {
+		return sc.runInCluster(ctx, to)
+	}
 	status, err := sc.ask()
 	if err != nil {
 		return err
 	}
-	switch sc.output {
-	case "json":
-		encoder := json.NewEncoder(to)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(status)
-	case "yaml":
-		var text []byte
-		if text, err = yaml.Marshal(status); err == nil {
-			_, err = to.Write(text)
-		}
-	default:
+	if sc.isForProgram() {
+		err = printValue(to, sc.output, status)
+	} else {
 		err = printStatus(to, status, sc.output == "wide")
 	}
-	if err == nil && !status.IsSettled() {
+	if err == nil && !(serve.Statuses{status}).IsSettled() {
 		return errRefused
 	}
 	return err
+}
+
+// isForProgram tells whether all there is is to be printed.
+func (sc *statusCommand) isForProgram() bool {
+	return sc.output == formatJSON || sc.output == formatYAML
 }
 
 func (sc *statusCommand) ask() (status serve.Status, err error) {
 	client := &http.Client{Timeout: 10 * time.Second}
 	answer, err := client.Get("http://" + sc.admin + "/status")
 	if err != nil {
-		return status, fmt.Errorf("limpet serve does not answer: %w; --admin says where it is", err)
+		return status, fmt.Errorf("limpet serve does not answer: %w; --admin says where it is, or --kubeconfig in which cluster", err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {

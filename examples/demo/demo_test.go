@@ -13,17 +13,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/limpet-proxy/limpet/internal/freeport"
 )
 
-// freeAddress is a loopback address that is free.
+// freeAddress is a loopback address that no other process is given.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
 // screen is what the demo prints. It knows when the explanation is complete.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/filter/internal/nativetest"
 	"github.com/limpet-proxy/limpet/filter/wasmtest"
+	"github.com/limpet-proxy/limpet/internal/freeport"
 )
 
 // envoy is a running Envoy. It serves one test after the other, which each give it a configuration of their own.
@@ -163,10 +164,9 @@ func (e *envoy) stop() {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find()
 	check(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 // write puts a file in place at once, which is what Envoy watches for.

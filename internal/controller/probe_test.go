@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/freeport"
 )
 
 // tenant is a Gateway on a port, at addresses if there are any, with a route to a Service that has an endpoint.
@@ -72,12 +73,10 @@ func TestUnusableAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := free.Addr().(*net.TCPAddr).Port
-	_ = free.Close()
 	c := newOwn(t)
 	takeFiles(t, c, class, tenant("a", port, "", "10.0.0.11"))
 	hostile := tenant("b", port, "{value: 192.0.2.1}", "10.0.0.2") + tenant("c", taken.Addr().(*net.TCPAddr).Port, "", "10.0.0.3") +
@@ -108,17 +107,17 @@ func TestUnusableAddresses(t *testing.T) {
 // TestAddressesOfOneOwner: a Gateway that moves from one address of the machine to all of them, and back, keeps its port: that its own
 // Envoy listens there is in nobody's way. It was refused for good, as if another process had the port.
 func TestAddressesOfOneOwner(t *testing.T) {
-	envoy, err := net.Listen("tcp", "127.0.0.1:0") // as Envoy does once it has the first configuration
+	port, err := freeport.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := envoy.Addr().(*net.TCPAddr).Port
-	_ = envoy.Close()
 	c := newOwn(t)
+	var envoy net.Listener
 	own := func(address string) string { return tenant("a", port, "{value: "+address+"}", "10.0.0.11") }
 	takeFiles(t, c, class, own("127.0.0.1"))
 	for _, to := range []string{"0.0.0.0", "127.0.0.1"} {
 		for _, p := range c.remembered.published {
+			// as Envoy does once it has the first configuration
 			if envoy, err = net.Listen("tcp", listAddresses(p.of)[0].String()); err != nil {
 				t.Fatal(err)
 			}

@@ -4,8 +4,11 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/freeport"
 )
 
 // TestUnusable names every address that can't be had, and why; it leaves those that can free.
@@ -15,14 +18,15 @@ func TestUnusable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := freeport.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
-	free.Close()
 	const advice = "change the Gateway's port or address"
 	var addresses []netip.AddrPort
-	for _, at := range []string{free.Addr().String(), taken.Addr().String(), "192.0.2.1:80"} { // the last of RFC 5737, which no machine has
+	for _, at := range []string{
+		net.JoinHostPort("127.0.0.1", strconv.Itoa(free)), taken.Addr().String(), "192.0.2.1:80", // the last of RFC 5737, which no machine has
+	} {
 		addresses = append(addresses, netip.MustParseAddrPort(at))
 	}
 	for range 2 { // trying leaves an address free

@@ -1,7 +1,10 @@
 package freeport
 
 import (
+	"bufio"
 	"net"
+	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 )
@@ -26,5 +29,47 @@ func TestFind(t *testing.T) {
 			t.Errorf("%d is taken and found: %v", next, err)
 		}
 		_ = l.Close()
+	}
+}
+
+// TestFindInProcesses: no two processes find the same ports, while they live.
+func TestFindInProcesses(t *testing.T) {
+	if os.Getenv("FIND_PORTS") != "" {
+		ports, err := FindMany(2*blockSize + 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, port := range ports {
+			_, _ = os.Stdout.WriteString("port " + strconv.Itoa(port) + "\n")
+		}
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until the other process has seen them
+		return
+	}
+	found := map[string]int{}
+	for process := range 5 {
+		other := exec.Command(os.Args[0], "-test.run", "^TestFindInProcesses$")
+		other.Env = append(os.Environ(), "FIND_PORTS=1")
+		out, err := other.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := other.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = in.Close(); _ = other.Wait() })
+		lines := bufio.NewScanner(out)
+		for n := 0; n < 2*blockSize+10 && lines.Scan(); n++ {
+			if before, twice := found[lines.Text()]; twice {
+				t.Errorf("processes %d and %d have %s", before, process, lines.Text())
+			}
+			found[lines.Text()] = process
+		}
+	}
+	if want := 5 * (2*blockSize + 10); len(found) != want {
+		t.Errorf("%d ports, want %d", len(found), want)
 	}
 }

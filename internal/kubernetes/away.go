@@ -9,10 +9,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
 )
 
 const (
@@ -22,34 +22,23 @@ const (
 	maxAway = 3
 )
 
-// observed is a client that tells what becomes of each list and watch; nil for no error.
-type observed struct {
-	dynamic.Interface
-	tell func(error)
-}
-
-// Resource gives the objects of all namespaces.
-func (o observed) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return observedResource{o.Interface.Resource(r), o.tell}
-}
-
-type observedResource struct {
-	dynamic.NamespaceableResourceInterface
-	tell func(error)
-}
-
-func (o observedResource) Namespace(string) dynamic.ResourceInterface { return o }
-
-func (o observedResource) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	list, err := o.NamespaceableResourceInterface.List(ctx, options)
-	o.tell(err)
-	return list, err
-}
-
-func (o observedResource) Watch(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
-	w, err := o.NamespaceableResourceInterface.Watch(ctx, options)
-	o.tell(err)
-	return w, err
+// listWatch lists and watches a resource in all namespaces, and tells what becomes of each time that it does; nil for no error.
+func (s *Source) listWatch(r schema.GroupVersionResource, fields, labels string, tell func(error)) cache.ListerWatcher {
+	client := s.client.Resource(r)
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.FieldSelector, options.LabelSelector = fields, labels
+			list, err := client.List(ctx, options)
+			tell(err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
+			options.FieldSelector, options.LabelSelector = fields, labels
+			w, err := client.Watch(ctx, options)
+			tell(err)
+			return w, err
+		},
+	}, s.client)
 }
 
 // noteAway notes whether a resource's objects can be followed.

@@ -166,5 +166,5 @@ func (c *Classes) tell(class *gatewayv1.GatewayClass, gateways []string) {
 	}
 	c.Events.recorder.Eventf(&corev1.ObjectReference{
 		APIVersion: gatewayv1.GroupVersion.String(), Kind: classKind.Kind, Name: class.Name, UID: class.UID,
-	}, nil, corev1.EventTypeWarning, "GatewaysExist", "Delete", "it is deleted once these Gateways are gone or have another class: %s", names)
+	}, corev1.EventTypeWarning, "GatewaysExist", "it is deleted once these Gateways are gone or have another class: %s", names)
 }

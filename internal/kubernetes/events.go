@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	typedeventsv1 "k8s.io/client-go/kubernetes/typed/events/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
@@ -22,7 +22,7 @@ import (
 // Events tells people of objects that have become bad, or good again, where "kubectl describe" and "kubectl events" show it. Of each
 // namespace few are sent, for who changes objects there does not pay for them; the rest is dropped, since statuses say the same.
 type Events struct {
-	recorder events.EventRecorder
+	recorder record.EventRecorder
 
 	lock sync.Mutex
 	of   map[string]*rate.Limiter // by namespace
@@ -35,7 +35,7 @@ const (
 	maxLimited = 4096
 )
 
-func newEvents(recorder events.EventRecorder) *Events {
+func newEvents(recorder record.EventRecorder) *Events {
 	return &Events{recorder: recorder, of: map[string]*rate.Limiter{}}
 }
 
@@ -52,17 +52,16 @@ func (e *Events) allow(namespace string) bool {
 	return e.of[namespace].Allow()
 }
 
-// NewEvents makes what sends events until ctx ends.
+// NewEvents makes what sends events until ctx ends. These are events of the core API: what sends those of events.k8s.io brings a client
+// for each API of Kubernetes.
 func NewEvents(ctx context.Context, config *rest.Config) (*Events, error) {
-	client, err := typedeventsv1.NewForConfig(config)
+	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client})
-	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-		return nil, err
-	}
-	return newEvents(broadcaster.NewRecorder(runtime.NewScheme(), "limpet.dev/limpet")), nil
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.Events("")})
+	return newEvents(broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: "limpet.dev/limpet"})), nil
 }
 
 // The conditions of which people ought to hear: those that are good when they are true, and those that are bad then.
@@ -89,9 +88,9 @@ func (e *Events) tell(of *corev1.ObjectReference, before, after map[string]any) 
 		switch {
 		case !isWorse && !isGood || !e.allow(of.Namespace):
 		case isWorse:
-			e.recorder.Eventf(of, nil, corev1.EventTypeWarning, c.Reason, "Reconcile", "%s", c.note())
+			e.recorder.Event(of, corev1.EventTypeWarning, c.Reason, c.note())
 		default:
-			e.recorder.Eventf(of, nil, corev1.EventTypeNormal, c.Type, "Reconcile", "%s", c.note())
+			e.recorder.Event(of, corev1.EventTypeNormal, c.Type, c.note())
 		}
 	}
 }

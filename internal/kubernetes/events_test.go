@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/yaml"
 )
 
@@ -33,7 +33,7 @@ func TestEvents(t *testing.T) {
 		},
 		{"a condition of somebody else's kind", "", "conditions: [{type: Unrelated, status: 'False', reason: No}]", nil},
 	} {
-		recorder := events.NewFakeRecorder(10)
+		recorder := record.NewFakeRecorder(10)
 		before, after := map[string]any{}, map[string]any{}
 		for text, into := range map[string]*map[string]any{c.before: &before, c.after: &after} {
 			if err := yaml.Unmarshal([]byte(text), into); err != nil {
@@ -59,7 +59,7 @@ func TestEvents(t *testing.T) {
 // meanwhile.
 func TestEventsAreFew(t *testing.T) {
 	const rounds = 10 * eventsAtOnce
-	recorder := events.NewFakeRecorder(2 * rounds)
+	recorder := record.NewFakeRecorder(2 * rounds)
 	all := newEvents(recorder)
 	status := func(is string) map[string]any {
 		return map[string]any{"conditions": []any{map[string]any{"type": "Accepted", "status": is, "reason": "Some"}}}

@@ -3,17 +3,19 @@ package kubernetes
 import (
 	"context"
 	"log/slog"
-	"sync"
+	"math/rand/v2"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Lease is what the processes that do the same agree by on which of them writes statuses.
+// Lease is what the processes that do the same agree by on which of them writes statuses. Each writes its name and the time into one
+// object of the API server, and takes over what another has not written for leaseDuration by its own clock. It is client-go's
+// leaderelection in its plainest form: the package itself brings all of client-go's informers, a quarter of the time of a first build.
 type Lease struct {
 	Config          *rest.Config
 	Namespace, Name string
@@ -22,7 +24,8 @@ type Lease struct {
 	Log      *slog.Logger
 }
 
-// The times of a lease: a leader that is gone without a word is followed by another after so long.
+// The times of a lease: a leader that is gone without a word is followed by another after so long. A leader that can't write for
+// renewDeadline ends its task before another may begin.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
@@ -31,33 +34,143 @@ const (
 
 // Run runs a task whenever this process leads, until ctx ends. The task ends when its context does.
 func (l Lease) Run(ctx context.Context, task func(context.Context)) error {
-	client, err := coordinationv1.NewForConfig(l.Config)
+	client, err := typedcoordinationv1.NewForConfig(l.Config)
 	if err != nil {
 		return err
 	}
-	var running sync.Mutex
-	for ctx.Err() == nil {
-		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-			Lock: &resourcelock.LeaseLock{
-				LeaseMeta:  metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name},
-				Client:     client,
-				LockConfig: resourcelock.ResourceLockConfig{Identity: l.Identity},
-			},
-			LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true,
-			Callbacks: leaderelection.LeaderCallbacks{
-				OnStartedLeading: func(ctx context.Context) {
-					running.Lock() // a task of before may be about to end
-					defer running.Unlock()
-					l.Log.Info("this process writes statuses now", "lease", l.Namespace+"/"+l.Name)
-					task(ctx)
-				},
-				OnStoppedLeading: func() { l.Log.Info("this process does not write statuses") },
-			},
-		})
-		if err != nil {
-			return err
-		}
-		elector.Run(ctx)
+	c := &candidate{Lease: l, client: client.Leases(l.Namespace)}
+	for c.acquire(ctx) {
+		c.lead(ctx, task)
 	}
 	return nil
+}
+
+// leaseClient is of an API server's client what a candidate needs.
+type leaseClient interface {
+	Get(ctx context.Context, name string, options metav1.GetOptions) (*coordinationv1.Lease, error)
+	Create(ctx context.Context, lease *coordinationv1.Lease, options metav1.CreateOptions) (*coordinationv1.Lease, error)
+	Update(ctx context.Context, lease *coordinationv1.Lease, options metav1.UpdateOptions) (*coordinationv1.Lease, error)
+}
+
+// candidate is a process that leads, or would.
+type candidate struct {
+	Lease
+	client leaseClient
+	// version is that of the object as it was seen last, and since when it is that: no clock but this process's own is trusted.
+	version string
+	since   time.Time
+}
+
+// acquire waits until this process leads; false when ctx has ended before.
+func (c *candidate) acquire(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		if leads, _ := c.try(ctx, time.Now().Add(renewDeadline)); leads { // what fails is tried again
+			return true
+		}
+		pause(ctx, retryPeriod+rand.N(retryPeriod)) //nolint:gosec // candidates do not come all at once
+	}
+	return false
+}
+
+// lead runs the task for as long as this process leads, and gives the lease up when ctx ends.
+func (c *candidate) lead(ctx context.Context, task func(context.Context)) {
+	c.Log.Info("this process writes statuses now", "lease", c.Namespace+"/"+c.Name)
+	leading, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		task(leading)
+	}()
+	c.renew(ctx)
+	stop()
+	<-ended
+	c.Log.Info("this process does not write statuses")
+	if ctx.Err() != nil {
+		c.release(context.WithoutCancel(ctx))
+	}
+}
+
+// renew returns when this process leads no more.
+func (c *candidate) renew(ctx context.Context) {
+	for renewed := time.Now(); ctx.Err() == nil; {
+		pause(ctx, retryPeriod)
+		now := time.Now()
+		leads, err := c.try(ctx, renewed.Add(renewDeadline))
+		switch {
+		case leads:
+			renewed = now
+		case err == nil || time.Since(renewed) >= renewDeadline:
+			return
+		}
+	}
+}
+
+// try takes the lease, or keeps it, before an end. Where it does neither without an error, another has it.
+func (c *candidate) try(ctx context.Context, end time.Time) (leads bool, err error) {
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	began := time.Now()
+	lease, err := c.client.Get(ctx, c.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
+		c.sign(lease)
+		lease, err = c.client.Create(ctx, lease, metav1.CreateOptions{})
+		return c.written(lease, began, err)
+	}
+	if err != nil {
+		return false, err
+	}
+	if lease.ResourceVersion != c.version {
+		c.version, c.since = lease.ResourceVersion, began
+	}
+	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" && *holder != c.Identity && time.Since(c.since) < leaseDuration {
+		return false, nil
+	}
+	c.sign(lease)
+	lease, err = c.client.Update(ctx, lease, metav1.UpdateOptions{})
+	return c.written(lease, began, err)
+}
+
+// written notes what a write came to. That another has written meanwhile is an error: who leads is in what comes next.
+func (c *candidate) written(lease *coordinationv1.Lease, began time.Time, err error) (leads bool, _ error) {
+	if err != nil {
+		return false, err
+	}
+	c.version, c.since = lease.ResourceVersion, began
+	return true, nil
+}
+
+// sign writes this process and the time into a lease.
+func (c *candidate) sign(lease *coordinationv1.Lease) {
+	now, spec := metav1.NewMicroTime(time.Now()), &lease.Spec
+	if spec.HolderIdentity == nil || *spec.HolderIdentity != c.Identity {
+		transitions := int32(0)
+		if spec.LeaseTransitions != nil {
+			transitions = *spec.LeaseTransitions + 1
+		}
+		spec.LeaseTransitions, spec.AcquireTime = &transitions, &now
+	}
+	spec.HolderIdentity, spec.LeaseDurationSeconds, spec.RenewTime = &c.Identity, new(int32(leaseDuration/time.Second)), &now
+}
+
+// release lets another lead at once.
+func (c *candidate) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, renewDeadline)
+	defer cancel()
+	lease, err := c.client.Get(ctx, c.Name, metav1.GetOptions{})
+	if err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == c.Identity {
+		lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new(""), new(int32(1))
+		_, err = c.client.Update(ctx, lease, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		c.Log.Warn("the lease can't be given up: another process takes it over when it has run out", "lease", c.Namespace+"/"+c.Name, "reason", err)
+	}
+}
+
+// pause waits, not longer than ctx goes on.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }

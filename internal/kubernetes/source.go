@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -162,8 +161,8 @@ func (s *Source) isSynced() bool {
 func (s *Source) newInformer(
 	resource schema.GroupVersionResource, fields, labels string, tell func(error),
 ) cache.SharedIndexInformer {
-	informer := dynamicinformer.NewFilteredDynamicInformer(observed{s.client, tell}, resource, metav1.NamespaceAll, 0, cache.Indexers{},
-		func(o *metav1.ListOptions) { o.FieldSelector, o.LabelSelector = fields, labels }).Informer()
+	informer := cache.NewSharedIndexInformerWithOptions(s.listWatch(resource, fields, labels, tell), &unstructured.Unstructured{},
+		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}, ObjectDescription: resource.String()})
 	// Neither fails before the informer runs.
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		if ctx.Err() == nil {

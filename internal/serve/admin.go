@@ -45,11 +45,13 @@ type GatewayStatus struct {
 	Generation string `json:"generation"`
 }
 
-// Input says of the input that is served what is in effect, which sessions its edits have ended, and which keys Envoys get.
+// Input says of the input that is served what is in effect, which sessions its edits have ended, which keys Envoys get, and by which
+// options and what else that objects don't say it is understood, without keys.
 type Input struct {
-	Status func() InputStatus
-	Ended  func() []EndedStatus
-	Keys   func() keyfile.Fingerprints
+	Status  func() InputStatus
+	Ended   func() []EndedStatus
+	Keys    func() keyfile.Fingerprints
+	Reading func() any
 }
 
 // NewStatus says what a server serves, and to whom.
@@ -81,9 +83,13 @@ func Probes(metrics prometheus.Gatherer, ready func() bool) *http.ServeMux {
 	return mux
 }
 
+// ReadingPage says how the input is understood.
+const ReadingPage = "/reading"
+
 // Admin answers people on this machine too: what of the input is in effect, who is connected, what they are served, and profiles.
 func Admin(s *xds.Server, input Input, probes *http.ServeMux) http.Handler {
 	probes.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, NewStatus(s, input)) })
+	probes.HandleFunc("GET "+ReadingPage, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, input.Reading()) })
 	probes.HandleFunc("GET /config", func(w http.ResponseWriter, r *http.Request) {
 		key := r.URL.Query().Get("gateway")
 		if !slices.Contains(s.Gateways(), key) {

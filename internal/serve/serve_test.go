@@ -90,7 +90,7 @@ func TestAdmin(t *testing.T) {
 	ended := func() []EndedStatus {
 		return []EndedStatus{{Route: "HTTPRoute shop/cart", Words: "the sessions of a rule ended"}}
 	}
-	handler := Admin(c.Server, Input{refused, ended, c.Fingerprints}, Probes(registry, func() bool { return ready }))
+	handler := Admin(c.Server, Input{refused, ended, c.Fingerprints, func() any { return c.Known() }}, Probes(registry, func() bool { return ready }))
 	key := token.Key{ID: "k", Secret: keys.Ring.Keys[0].Secret}
 	get := func(path, host, header string) (int, string) {
 		request := httptest.NewRequest(http.MethodGet, "http://"+host+path, nil)
@@ -124,6 +124,7 @@ func TestAdmin(t *testing.T) {
 		{"/config?gateway=default/one", here, "", 200, "CART"},
 		{"/config?gateway=default/one", here, "", 200, "BEGIN CERTIFICATE"},
 		{"/config?gateway=default/one", here, "", 200, `"keys":"[masked]"`},
+		{"/reading", here, "", 200, `"incumbents":{`},
 		{"/config?gateway=default/none", here, "", 404, "no such Gateway"},
 	} {
 		status, body := get(c.path, c.host, c.header)
@@ -199,7 +200,7 @@ func TestState(t *testing.T) {
 		"rejected":        {Gateway: "default/one", Generation: "g2", Rejected: []xds.Rejection{{}}},
 	} {
 		s.Envoys = []xds.ClientStatus{e}
-		if got := s.State(e); got != want || s.IsSettled() != (want == "current") {
+		if got := s.State(e); got != want || (Statuses{s}).IsSettled() != (want == "current") {
 			t.Errorf("it is %q, want %q", got, want)
 		}
 	}

@@ -50,17 +50,21 @@ func (s Status) generationOf(gateway string) string {
 	return ""
 }
 
+// Statuses are those of replicas, each of which has some of the Envoys.
+type Statuses []Status
+
+// HasEnvoy tells whether an Envoy of a Gateway is connected to any.
+func (all Statuses) HasEnvoy(gateway string) bool {
+	return slices.ContainsFunc(all, func(s Status) bool { return s.HasEnvoy(gateway) })
+}
+
 // IsSettled tells whether all of the input is in effect, each Gateway has an Envoy, and every Envoy has everything.
-func (s Status) IsSettled() bool {
-	if len(s.Input.Refused) > 0 || slices.ContainsFunc(s.Gateways, func(g GatewayStatus) bool { return !s.HasEnvoy(g.Gateway) }) {
-		return false
-	}
-	for _, e := range s.Envoys {
-		if s.State(e) != "current" {
-			return false
-		}
-	}
-	return true
+func (all Statuses) IsSettled() bool {
+	return !slices.ContainsFunc(all, func(s Status) bool {
+		return len(s.Input.Refused) > 0 ||
+			slices.ContainsFunc(s.Gateways, func(g GatewayStatus) bool { return !all.HasEnvoy(g.Gateway) }) ||
+			slices.ContainsFunc(s.Envoys, func(e xds.ClientStatus) bool { return s.State(e) != "current" })
+	})
 }
 
 // NewRPC makes a gRPC server for Envoys; without TLS if there is no configuration. An Envoy that has vanished without a

@@ -65,19 +65,21 @@ func (r *release) writeImages() error {
 
 // makeController makes the image of limpet for both architectures: the program alone, for a user who is not root.
 func (r *release) makeController() (v1.ImageIndex, error) {
-	return r.makeIndex(r.base, []string{"amd64", "arm64"}, func(arch string, image v1.Image) (v1.Image, error) {
-		program, err := os.ReadFile(r.binary(platform{"linux", arch}))
-		if err != nil {
-			return nil, err
-		}
-		image, err = addFiles(image, []file{{programPath, 0o755, program}}, "limpet "+r.version)
-		if err != nil {
-			return nil, err
-		}
-		return configure(image, arch, r.labels("limpet", "compiles Gateway API into Envoy's configuration, and serves it"), func(c *v1.Config) {
-			c.Entrypoint, c.Cmd = []string{"/" + programPath}, nil
-			c.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"} // "limpet" is what Pods of proxies call it
-		})
+	return r.makeIndex(r.base, []string{"amd64", "arm64"}, r.makeControllerFor)
+}
+
+func (r *release) makeControllerFor(arch string, image v1.Image) (v1.Image, error) {
+	program, err := os.ReadFile(r.binary(platform{"linux", arch}))
+	if err != nil {
+		return nil, err
+	}
+	image, err = addFiles(image, []file{{programPath, 0o755, program}}, "limpet "+r.version)
+	if err != nil {
+		return nil, err
+	}
+	return configure(image, arch, r.labels("limpet", "compiles Gateway API into Envoy's configuration, and serves it"), func(c *v1.Config) {
+		c.Entrypoint, c.Cmd = []string{"/" + programPath}, nil
+		c.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"} // "limpet" is what Pods of proxies call it
 	})
 }
 

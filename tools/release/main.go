@@ -43,6 +43,7 @@ var versionForm = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 func main() {
 	var r release
 	var push, insecure bool
+	var local string
 	flag.StringVar(&r.version, "version", "", "the release's `VERSION`, such as v1.2.3")
 	flag.StringVar(&r.deploy, "deploy", "dist/deploy", "the `FOLDER` where 'make deploy' has put the chart and install.yaml")
 	flag.StringVar(&r.out, "out", "dist/release", "the `FOLDER` for what is made; what is in it is removed")
@@ -56,12 +57,17 @@ func main() {
 	flag.StringVar(&r.only, "only", "", "take one `STEP` alone, such as module")
 	flag.BoolVar(&push, "push", false, "push what is in -out to the registry, and make nothing")
 	flag.BoolVar(&insecure, "insecure", false, "with -push: speak plain HTTP, to a registry on this machine only")
+	flag.StringVar(&local, "local", "", "write the image of limpet for this machine's architecture to `FILE`, for 'docker load', and nothing else")
 	flag.Parse()
 	if err := r.prepare(); err != nil {
 		fail(err)
 	}
 	if push {
 		fail(r.push(context.Background(), os.Stdout, insecure))
+		return
+	}
+	if local != "" {
+		fail(r.makeLocal(local))
 		return
 	}
 	fail(r.make())

@@ -20,6 +20,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -30,6 +31,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"sigs.k8s.io/yaml"
 )
@@ -148,6 +150,30 @@ func TestControllerImage(t *testing.T) {
 	one, _ := index.Digest()
 	if other, _ := again.Digest(); one != other {
 		t.Errorf("equal programs make unequal images: %s, %s", one, other)
+	}
+}
+
+// TestLocalImage: the archive for a cluster without a registry has one image, this machine's, under the name that it is asked for by.
+func TestLocalImage(t *testing.T) {
+	r := newRelease(t)
+	at := filepath.Join(t.TempDir(), "deploy/image.tar")
+	if err := r.writeLocal(at); err != nil {
+		t.Fatal(err)
+	}
+	tag, err := name.NewTag(r.reference("limpet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := tarball.ImageFromPath(at, &tag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Image(image); err != nil || config.Architecture != runtime.GOARCH || config.Config.User != nonRoot || layerFiles(t, image)[programPath] == nil {
+		t.Errorf("%+v, %v", config, err)
 	}
 }
 

@@ -68,20 +68,24 @@ func (n *Node) Logs() string {
 	return all.String()
 }
 
-// answer answers the API server, which asks a kubelet for logs: /containerLogs/NAMESPACE/POD/CONTAINER?sinceTime=TIME.
+// answer answers the API server, which asks a kubelet for logs, /containerLogs/NAMESPACE/POD/CONTAINER?sinceTime=TIME, and for
+// connections, /portForward/NAMESPACE/POD.
 func (n *Node) answer(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	if len(parts) != 4 || parts[0] != "containerLogs" {
-		http.Error(w, "there are logs alone", http.StatusNotFound)
+	if len(parts) < 3 || parts[0] != "containerLogs" && parts[0] != "portForward" {
+		http.Error(w, "there are logs and connections alone", http.StatusNotFound)
 		return
 	}
 	p := n.find(parts[1], parts[2])
-	if p == nil {
+	switch {
+	case p == nil:
 		http.Error(w, "no such Pod", http.StatusNotFound)
-		return
+	case parts[0] == "portForward":
+		p.forward(w, r)
+	default:
+		since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("sinceTime"))
+		fmt.Fprint(w, p.log.since(since))
 	}
-	since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("sinceTime"))
-	fmt.Fprint(w, p.log.since(since))
 }
 
 func (n *Node) find(namespace, name string) *pod {

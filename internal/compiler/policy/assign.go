@@ -63,11 +63,12 @@ type assignment struct {
 	// claims are all of them, and valid those of sessions that can be: no other one has a name.
 	claims, valid []*claim
 	names         map[*claim]*assignedName
+	logged        func(header string) bool
 }
 
 // assignNames gives each claim a name, once for all rules.
 func assignNames(rules []*claimedRule, o Options) []*namedRule {
-	a := &assignment{held: o.HeldNames, order: o.Order, names: map[*claim]*assignedName{}}
+	a := &assignment{held: o.HeldNames, order: o.Order, names: map[*claim]*assignedName{}, logged: o.Logged}
 	named := make([]*namedRule, len(rules))
 	for i, r := range rules {
 		named[i] = &namedRule{r, make([]assignedName, len(r.claims))}
@@ -191,12 +192,19 @@ func (a *assignment) qualify(x *claimant, accepted *nameIndex) (name, rival stri
 }
 
 // withholdHeaders withholds the sessions whose header is that of another namespace's, on a Gateway and host that both serve (S29): a
-// client that keeps one value of a header for an origin would lose the other's session with each request.
+// client that keeps one value of a header for an origin would lose the other's session with each request. So it does those whose header is
+// in an access log (S78): whoever reads that could be any of its users.
 func (a *assignment) withholdHeaders() {
 	headers := a.listClaimants(a.valid, func(c *claim) bool { return !c.isCookie() })
 	slices.SortStableFunc(headers, a.compare)
 	accepted := newNameIndex(headers)
 	for _, x := range headers {
+		if a.logged != nil && a.logged(x.name) {
+			for _, c := range x.claims {
+				a.names[c].withheld = fmt.Sprintf("the header %s is in the access log, by --access-log-headers: the rule has no session", x.name)
+			}
+			continue
+		}
 		rival := accepted.findRival(x, strings.ToLower(x.name))
 		if rival == nil {
 			accepted.add(x, strings.ToLower(x.name))

@@ -32,6 +32,8 @@ type Options struct {
 	AncestorLimit func(ancestors.Input) *ancestors.Limit
 	// KnowsTermination says that the input tells since when hosts terminate.
 	KnowsTermination bool
+	// Logged tells whether a header's values are in an access log; nil where none is.
+	Logged func(header string) bool
 }
 
 // Decide works out which session persistence requests have on every path that they take through the ports. What can't be

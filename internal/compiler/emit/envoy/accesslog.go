@@ -1,6 +1,10 @@
 package envoy
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -27,6 +31,36 @@ var requestFields = map[string]string{
 var sessionFields = map[string]string{
 	"session_outcome": policyconfig.NameFilterState, "session_policy": policyconfig.PolicyFilterState,
 	"session_age": policyconfig.AgeFilterState, "session_host": policyconfig.HostFilterState, "session_reason": policyconfig.ReasonFilterState,
+}
+
+// LoggedHeaders are those of requests and responses whose values stand in each line of an access log.
+type LoggedHeaders struct{ Request, Response []string }
+
+// IsEmpty tells whether there are none.
+func (h LoggedHeaders) IsEmpty() bool { return len(h.Request)+len(h.Response) == 0 }
+
+// Has tells whether a header is among them.
+func (h LoggedHeaders) Has(name string) bool {
+	return slices.ContainsFunc(slices.Concat(h.Request, h.Response), func(logged string) bool { return strings.EqualFold(logged, name) })
+}
+
+// maxLogged is how much of a value is logged.
+const maxLogged = 256
+
+// addTo adds them to the fields of a log, which have other names.
+func (h LoggedHeaders) addTo(fields map[string]any) {
+	for field, of := range map[string]struct {
+		operator string
+		names    []string
+	}{"request_headers": {"REQ", h.Request}, "response_headers": {"RESP", h.Response}} {
+		values := map[string]any{}
+		for _, name := range of.names {
+			values[strings.ToLower(name)] = fmt.Sprintf("%%%s(%s):%d%%", of.operator, strings.ToUpper(name), maxLogged)
+		}
+		if len(values) > 0 {
+			fields[field] = values
+		}
+	}
 }
 
 // podMetadata is where an endpoint has the name of its pod, under podKey.
@@ -66,6 +100,7 @@ func (e *emitter) newLog(fields map[string]any) []*accesslogv3.AccessLog {
 	for name, value := range requestFields {
 		fields[name] = value
 	}
+	e.settings.Logged.addTo(fields)
 	format, err := structpb.NewStruct(fields)
 	if err != nil {
 		e.fail(err)

@@ -42,6 +42,8 @@ type Settings struct {
 	// policies travel with their routes.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
+	// Logged are further fields of access logs.
+	Logged LoggedHeaders
 }
 
 // identity is the node id and cluster of an Envoy that has no others; discovery refuses to start without them.

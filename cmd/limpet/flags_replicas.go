@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/kubernetes"
+)
+
+// replicaFlags say in which cluster limpet serve runs that is asked.
+type replicaFlags struct {
+	kubeconfig, context, namespace string
+	port                           int
+	// hasAddress says that one on this machine is named.
+	hasAddress bool
+}
+
+func (f *replicaFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "ask all replicas in a cluster, which `FILE` says how to reach")
+	flags.StringVar(&f.context, "context", "", "the same, with the context `NAME` of that file, or of kubectl's")
+	flags.StringVarP(&f.namespace, "namespace", "n", "",
+		"limpet's own `NAMESPACE` there (default: each, or \""+compiler.DefaultClassPolicyNamespace+"\"\nfor who may not list the pods of all)")
+}
+
+// isWanted tells whether a cluster is to be asked.
+func (f *replicaFlags) isWanted() bool {
+	return f.kubeconfig != "" || f.context != "" || !f.hasAddress && isPlugin(os.Args[0])
+}
+
+// check takes the port of their --admin from an address.
+func (f *replicaFlags) check(admin string, named bool) (err error) {
+	f.hasAddress = named
+	if f.namespace != "" && !f.isWanted() {
+		return usagef("--namespace needs --kubeconfig or --context: it is that of limpet's Pods in a cluster")
+	}
+	_, port, _ := net.SplitHostPort(admin)
+	f.port, err = strconv.Atoi(port)
+	return err
+}
+
+// askWithin is how long finding replicas may take, and the answer of each.
+const askWithin = 10 * time.Second
+
+// find finds the replicas.
+func (f *replicaFlags) find(ctx context.Context) (*kubernetes.Replicas, []kubernetes.Replica, error) {
+	config, _, err := connect(f.kubeconfig, f.context)
+	if err != nil {
+		return nil, nil, err
+	}
+	config.Timeout = askWithin
+	of := &kubernetes.Replicas{Config: config, Port: f.port, Namespace: f.namespace, Usual: compiler.DefaultClassPolicyNamespace}
+	all, err := findReplicas(ctx, of)
+	return of, all, err
+}
+
+// findReplicas finds replicas, of which there must be one.
+func findReplicas(ctx context.Context, of *kubernetes.Replicas) ([]kubernetes.Replica, error) {
+	ctx, stop := context.WithTimeout(ctx, askWithin)
+	defer stop()
+	all, err := of.List(ctx)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("no Pod of limpet serve runs there: none has the labels of its chart, %s", kubernetes.ReplicaLabels)
+	}
+	return all, err
+}

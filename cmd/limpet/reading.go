@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+
+	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/controller"
+	"github.com/limpet-proxy/limpet/internal/kubernetes"
+	"github.com/limpet-proxy/limpet/internal/serve"
+)
+
+// reading is how limpet serve understands its objects: its options, and what else they don't say. It is asked by commands that read the
+// same cluster, so that what they answer is what is served. No key is in it.
+type reading struct {
+	Options readingOptions   `json:"options"`
+	Known   controller.Known `json:"known"`
+}
+
+// readingOptions are the flags of serve by which there is something else to say of objects.
+type readingOptions struct {
+	ControllerName       string   `json:"controllerName"`
+	ClassPolicyNamespace string   `json:"classPolicyNamespace"`
+	GatewayAPI           string   `json:"gatewayAPI,omitempty"`
+	PartialSplit         string   `json:"partialSplit"`
+	Bind                 string   `json:"bind"`
+	ShareAddresses       bool     `json:"shareAddresses,omitempty"`
+	AssumeClass          bool     `json:"assumeClass,omitempty"`
+	ExternalNames        []string `json:"externalNames,omitempty"`
+	RouteBudget          int      `json:"routeBudgetMiB,omitempty"`
+
+	LoggedHeaders compiler.LoggedHeaders `json:"loggedHeaders,omitzero"`
+}
+
+// reading gives it, as it is when it is asked for.
+func (sc *serveCommand) reading(by *controller.Controller) func() any {
+	in := &sc.config.input
+	o := readingOptions{
+		ControllerName:       cmp.Or(in.kinds.controller, string(v1alpha1.ControllerName)),
+		ClassPolicyNamespace: in.policies.classNamespace, GatewayAPI: in.policies.gatewayAPI, PartialSplit: in.policies.partialSplit,
+		Bind: in.bind, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass, ExternalNames: in.external,
+		RouteBudget: in.budget, LoggedHeaders: sc.config.story.logged,
+	}
+	return func() any { return reading{o, by.Known()} }
+}
+
+// adopt has an input be understood as by limpet serve, but for what the command line says.
+func (f *inputFlags) adopt(o readingOptions, own *pflag.FlagSet) {
+	adoptFlag(own, "controller-name", &f.kinds.controller, o.ControllerName)
+	adoptFlag(own, "class-policy-namespace", &f.policies.classNamespace, o.ClassPolicyNamespace)
+	adoptFlag(own, "gateway-api", &f.policies.gatewayAPI, o.GatewayAPI)
+	adoptFlag(own, "partial-split", &f.policies.partialSplit, o.PartialSplit)
+	adoptFlag(own, "bind", &f.bind, o.Bind)
+	adoptFlag(own, "share-addresses", &f.share, o.ShareAddresses)
+	adoptFlag(own, "assume-class", &f.kinds.assumeClass, o.AssumeClass)
+	adoptFlag(own, "external-names", &f.external, o.ExternalNames)
+	adoptFlag(own, "route-budget", &f.budget, o.RouteBudget)
+}
+
+// adoptFlag sets what a flag sets, unless it is on the command line.
+func adoptFlag[V any](own *pflag.FlagSet, name string, to *V, served V) {
+	if !own.Changed(name) {
+		*to = served
+	}
+}
+
+// askReading asks the replicas of limpet serve in a cluster, until one answers that has the controllerName, if one is named.
+func askReading(ctx context.Context, config *rest.Config, controllerName string) (kubernetes.Replica, *reading, error) {
+	of := &kubernetes.Replicas{Config: config, Port: defaultServePort, Usual: compiler.DefaultClassPolicyNamespace}
+	all, err := findReplicas(ctx, of)
+	if err != nil {
+		return kubernetes.Replica{}, nil, err
+	}
+	for _, r := range all {
+		within, stop := context.WithTimeout(ctx, askWithin)
+		text, failed := of.Get(within, r, serve.ReadingPage)
+		stop()
+		has := &reading{}
+		if failed == nil {
+			failed = json.Unmarshal(text, has)
+		}
+		switch {
+		case failed != nil:
+			err = cmp.Or(err, fmt.Errorf("Pod %s: %w", r, failed))
+		case controllerName != "" && has.Options.ControllerName != controllerName:
+			err = cmp.Or(err, errors.New("no limpet serve of the controllerName "+controllerName+" runs there"))
+		default:
+			return r, has, nil
+		}
+	}
+	return kubernetes.Replica{}, nil, err
+}

@@ -1,0 +1,55 @@
+package compiler
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+)
+
+// LoggedHeaders are those of requests and responses whose values stand in each line of an access log.
+type LoggedHeaders = envoy.LoggedHeaders
+
+// secretHeaders are those whose values let whoever reads them be somebody else.
+var secretHeaders = []string{
+	"authorization", "proxy-authorization", "www-authenticate", "proxy-authenticate", "authentication-info", "proxy-authentication-info",
+	"cookie", "cookie2", "set-cookie", "set-cookie2", policyconfig.TicketHeader,
+}
+
+// loggedName is what a name may be: nothing that Envoy's formats take for more than a name.
+var loggedName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// maxLogged is how many there may be of requests, and of responses.
+const maxLogged = 16
+
+// CheckLoggedHeader says why a header may not be in an access log; nil if it may. A session's own is not known here: a rule that wants it
+// has no session (S78).
+func CheckLoggedHeader(name string) error {
+	lower := strings.ToLower(name)
+	switch {
+	case !loggedName.MatchString(name):
+		return errors.New("must be the name of a header, of 1 to 64 letters, digits, dashes and underscores")
+	case slices.Contains(secretHeaders, lower):
+		return errors.New("has credentials, cookies or tickets, which whoever reads the log could use")
+	case strings.HasPrefix(lower, policyconfig.DefaultPinHeader):
+		return errors.New("is limpet's own")
+	}
+	return nil
+}
+
+// checkLogged checks all of them.
+func checkLogged(h LoggedHeaders) error {
+	if len(h.Request) > maxLogged || len(h.Response) > maxLogged {
+		return errors.New("access log headers: Too many: must have at most 16 of requests and 16 of responses")
+	}
+	for _, name := range slices.Concat(h.Request, h.Response) {
+		if err := CheckLoggedHeader(name); err != nil {
+			return fmt.Errorf("access log headers: Invalid value: %q: %w", name, err)
+		}
+	}
+	return nil
+}

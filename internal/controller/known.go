@@ -1,0 +1,50 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+// Known is what verdicts depend on besides objects and options: whose names and addresses are kept, and what is remembered of pods. Objects
+// say all else. No key is in it.
+type Known struct {
+	Incumbents *compiler.Incumbents                    `json:"incumbents,omitempty"`
+	Owners     map[compiler.HostKey]compiler.HostOwner `json:"owners,omitempty"`
+	Draining   map[compiler.HostKey]time.Time          `json:"draining,omitempty"`
+	Left       map[string]*compiler.SelectedPod        `json:"left,omitempty"`
+	Nodes      *compiler.Nodes                         `json:"nodes,omitempty"`
+}
+
+// Known gives what is known now.
+func (c *Controller) Known() Known {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	r := &c.remembered
+	if r.follower == nil || r.input == nil {
+		return Known{}
+	}
+	k := Known{
+		Incumbents: r.follower.Incumbents(), Draining: c.Memory.Draining.Since, Nodes: r.input.Nodes,
+		Owners: map[compiler.HostKey]compiler.HostOwner{}, Left: map[string]*compiler.SelectedPod{},
+	}
+	for at, owner := range c.Memory.Owners.Of {
+		if owner.Reused {
+			k.Owners[at] = owner
+		}
+	}
+	for key, pod := range c.Memory.Selected.Now.Pods {
+		if !pod.Left.IsZero() {
+			k.Left[key] = pod
+		}
+	}
+	return k
+}
+
+// Set puts it into the options of a compilation of the same objects, for verdicts as those of whoever knows it.
+func (k *Known) Set(o *compiler.Options) {
+	o.Incumbents = k.Incumbents
+	o.Envoy = &compiler.EnvoyOptions{Admin: compiler.NoAdmin, Served: &compiler.Served{
+		Owners: k.Owners, Draining: k.Draining, Selection: compiler.NewSelection(k.Left), Nodes: k.Nodes, Remote: true,
+	}}
+}

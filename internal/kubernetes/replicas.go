@@ -1,0 +1,58 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+)
+
+// ReplicaLabels are those of the Pods of limpet serve, as the chart gives them.
+const ReplicaLabels = "app.kubernetes.io/name=limpet,app.kubernetes.io/component=controller"
+
+// Replica is a Pod that runs limpet serve.
+type Replica struct{ Namespace, Name string }
+
+func (r Replica) String() string { return r.Namespace + "/" + r.Name }
+
+// Replicas are the Pods of limpet serve in a cluster, which are asked through the API server, with the rights of whoever asks.
+type Replicas struct {
+	Config *rest.Config
+	// Port is that of their --admin.
+	Port int
+	// Namespace is the one in which they are; empty where that is not known, and they are looked for in all, or else in Usual.
+	Namespace, Usual string
+}
+
+// List gives the replicas that run, in the order of their names.
+func (r *Replicas) List(ctx context.Context) (all []Replica, err error) {
+	client, err := typedcorev1.NewForConfig(r.Config)
+	if err != nil {
+		return nil, err
+	}
+	labelled := metav1.ListOptions{LabelSelector: ReplicaLabels}
+	pods, err := client.Pods(r.Namespace).List(ctx, labelled)
+	if apierrors.IsForbidden(err) && r.Namespace == "" {
+		pods, err = client.Pods(r.Usual).List(ctx, labelled)
+	}
+	if apierrors.IsForbidden(err) {
+		return nil, fmt.Errorf("the right to list pods in the namespace %s is needed, to find limpet serve: %w", cmp.Or(r.Namespace, r.Usual), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range pods.Items {
+		if p := &pods.Items[i]; p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil {
+			all = append(all, Replica{p.Namespace, p.Name})
+		}
+	}
+	slices.SortFunc(all, func(a, b Replica) int { return strings.Compare(a.String(), b.String()) })
+	return all, nil
+}
