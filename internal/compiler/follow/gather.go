@@ -110,7 +110,11 @@ func (g *gatherer) addPlace(place string) {
 // addReads adds what a route leads to.
 func (g *gatherer) addReads(route *gateway.Route) {
 	visitBackends(route, func(ref gatewayv1.BackendRef, namespace string) {
-		if !backend.IsXBackend(ref) {
+		switch {
+		case ref.Kind != nil && resource.IsAuthService(string(*ref.Kind)):
+			g.addAuthService(object.Ref{Kind: string(*ref.Kind), Namespace: namespace, Name: string(ref.Name)})
+			return
+		case !backend.IsXBackend(ref):
 			g.addService(namespace + "/" + string(ref.Name))
 			return
 		}
@@ -128,6 +132,17 @@ func (g *gatherer) addReads(route *gateway.Route) {
 	})
 }
 
+// addAuthService adds what is behind one, which is among the contents of its namespace.
+func (g *gatherer) addAuthService(ref object.Ref) {
+	g.addContents(ref.Namespace)
+	g.addRefused(ref)
+	for _, o := range g.from.objects.askedIn[ref.Namespace] {
+		if o.Name == ref.Name {
+			g.addService(o.Namespace + "/" + string(o.Value.Backend().Name))
+		}
+	}
+}
+
 // addContents adds the objects with a say in a whole namespace. Those about TLS to backends the frame reads for all.
 func (g *gatherer) addContents(namespace string) {
 	if !g.ask(contentsKey(namespace)) {
@@ -137,6 +152,7 @@ func (g *gatherer) addContents(namespace string) {
 	g.all.LoadBalancers = append(g.all.LoadBalancers, o.balancersIn[namespace]...)
 	g.all.TrafficPolicies = append(g.all.TrafficPolicies, o.trafficIn[namespace]...)
 	g.all.Backends = append(g.all.Backends, o.backendsIn[namespace]...)
+	g.all.AuthServices = append(g.all.AuthServices, o.askedIn[namespace]...)
 	g.all.Grants = append(g.all.Grants, o.grantsIn[namespace]...)
 }
 

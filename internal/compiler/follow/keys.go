@@ -96,6 +96,9 @@ func (s *State) visitKeys(some *resource.Objects, visit func(key)) {
 	s.visitListenerKeys(some, visit)
 	s.visitContentsKeys(some, visit)
 	for _, ref := range some.Refused {
+		if resource.IsAuthService(ref.Kind) {
+			visit(contentsKey(ref.Namespace))
+		}
 		switch ref.Kind {
 		case object.KindService:
 			visitEndpoints(ref.Key(), visit)
@@ -150,6 +153,7 @@ func (s *State) visitContentsKeys(some *resource.Objects, visit func(key)) {
 	visitNamespaces(some.LoadBalancers, visit)
 	visitNamespaces(some.TrafficPolicies, visit)
 	visitNamespaces(some.Backends, visit)
+	visitNamespaces(some.AuthServices, visit)
 	visitNamespaces(some.BackendTLS, visit)
 	// On other Secrets and ConfigMaps than those with authorities by which hosts are verified the frame alone depends.
 	verifying := func(k key) {

@@ -27,6 +27,7 @@ type (
 
 	loadBalancerPolicy = resource.Object[v1alpha1.LoadBalancerPolicy]
 	trafficPolicy      = resource.Object[gatewayxv1alpha1.XBackendTrafficPolicy]
+	authService        = resource.Object[resource.AuthService]
 )
 
 // inventory is the input, by what asks for it.
@@ -43,6 +44,7 @@ type inventory struct {
 	trafficIn   map[string][]*trafficPolicy
 	backendsIn  map[string][]*resource.Object[resource.XBackend]
 	grantsIn    map[string][]*resource.Object[gatewayv1.ReferenceGrant]
+	askedIn     map[string][]*authService
 	// targetsOf are what policies of other kinds than session policies name as their targets, and targetedBy is the reverse.
 	targetsOf, targetedBy index.Sets[object.Ref, object.Ref]
 	// refused are objects that are no good.
@@ -61,8 +63,6 @@ type inventory struct {
 	// inward are the Services that may lead to Envoy's own machine, by namespace/name, with what says so.
 	inward index.Sets[string, object.Ref]
 	graph  *coupling.Graph
-	// unfollowed counts the objects of kinds that are not followed.
-	unfollowed int
 	// verifying counts the objects of each namespace that want hosts to show who they are.
 	verifying map[string]int
 }
@@ -87,7 +87,6 @@ func (s *State) take(gone, came *resource.Objects) {
 	for i, some := range []*resource.Objects{gone, came} {
 		present := i == 1
 		s.takeTargets(some, present)
-		s.objects.countUnfollowed(some, present)
 		s.selected.take(some, present)
 		for _, r := range slices.Concat(some.Routes, some.HostRoutes) {
 			s.objects.countVerifying(r.Namespace, r.Verifies(), present)
@@ -140,21 +139,6 @@ func (s *State) takeTargets(some *resource.Objects, present bool) {
 
 // isTarget tells whether a policy that the frame reads for all names an object as its target.
 func (o *inventory) isTarget(ref object.Ref) bool { return len(o.targetedBy[ref]) > 0 }
-
-// countUnfollowed counts objects of kinds that are not followed, be they good or not.
-func (o *inventory) countUnfollowed(some *resource.Objects, present bool) {
-	count := len(some.AuthServices)
-	for _, ref := range some.Refused {
-		if resource.IsAuthService(ref.Kind) {
-			count++
-		}
-	}
-	if present {
-		o.unfollowed += count
-	} else {
-		o.unfollowed -= count
-	}
-}
 
 // countVerifying counts an object among those of a namespace that want hosts to show who they are, for that takes Secrets or ConfigMaps.
 func (o *inventory) countVerifying(namespace string, verifies, present bool) {
@@ -301,6 +285,7 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		BackendTLS:      replace(was.BackendTLS, gone.BackendTLS, came.BackendTLS),
 		Backends:        replace(was.Backends, gone.Backends, came.Backends),
 		Namespaces:      replace(was.Namespaces, gone.Namespaces, came.Namespaces),
+		AuthServices:    replace(was.AuthServices, gone.AuthServices, came.AuthServices),
 		Controller:      was.Controller,
 	}
 	for ref := range s.objects.refused {
@@ -322,7 +307,7 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 func (o *inventory) setContext(now *resource.Objects) {
 	o.context, o.views, o.namespaces = now, newViews(now), byName(now.Namespaces)
 	o.balancersIn, o.trafficIn = byNamespace(now.LoadBalancers), byNamespace(now.TrafficPolicies)
-	o.backendsIn, o.grantsIn = byNamespace(now.Backends), byNamespace(now.Grants)
+	o.backendsIn, o.grantsIn, o.askedIn = byNamespace(now.Backends), byNamespace(now.Grants), byNamespace(now.AuthServices)
 	o.setTargets()
 }
 

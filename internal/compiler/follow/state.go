@@ -124,8 +124,8 @@ func (s *State) Remove(name string) {
 	s.store.Remove(name)
 }
 
-// Update brings everything up to date with the objects. It is false when they can't be followed: some of kinds that are not followed, or
-// connections of routes with a Host where there are listeners of these. The error is a fault of this program.
+// Update brings everything up to date with the objects. It is false when they can't be followed: connections of routes with a Host where
+// there are listeners of these. The error is a fault of this program.
 func (s *State) Update(m Moment) (followed bool, err error) {
 	if err := s.store.SettleNames(m.Files, s.said.remove, s.said.add); err != nil {
 		return false, err
@@ -142,7 +142,7 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 		return false, err
 	}
 	hasStreams := slices.ContainsFunc(s.frame.listeners, takesStreams) && slices.ContainsFunc(s.objects.context.HostRoutes, isHostStream)
-	return s.objects.unfollowed == 0 && !hasStreams, nil
+	return !hasStreams, nil
 }
 
 // isHostStream tells whether a route with a Host is for connections.
