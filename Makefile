@@ -161,7 +161,7 @@ golden: build ## rewrite golden files and the root envoy.yaml from what the code
 	go test ./token ./policy-config ./compiler ./internal/compiler/admission ./internal/compiler/precedence ./compiler/api ./cmd/limpet ./docs \
 	./internal/compiler/emit/envoygateway ./internal/proxies ./internal/around ./internal/plugincheck -update
 	@$(MAKE) --no-print-directory deploy
-	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --wasm-path dist/limpet.wasm > envoy.yaml
+	bin/limpet compile -f examples/quickstart -t envoy --bind 127.0.0.1 --filter-path dist/limpet.wasm > envoy.yaml
 
 .PHONY: golden-clean
 golden-clean: golden ## fail where a file that the code makes is not as committed
@@ -297,8 +297,8 @@ deploy: ## put the chart with its CRDs and install.yaml into dist/deploy, and wr
 
 # What the chart of the working tree calls it (deploy/chart/limpet/Chart.yaml).
 .PHONY: image
-image: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## put the image of limpet into dist/deploy/image.tar, for a cluster without a registry; "make deploy" has its chart
-	@tools/step.sh "building dist/deploy/image.tar" go run ./tools/release -version v0.0.0-unreleased -local dist/deploy/image.tar $(if $(BASE),-base $(BASE))
+image: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## put the image of limpet into dist/image.tar, for a cluster without a registry; "make deploy" has its chart
+	@tools/step.sh "building dist/image.tar" go run ./tools/release -version v0.0.0-unreleased -local dist/image.tar $(if $(BASE),-base $(BASE))
 
 .PHONY: e2e-install
 e2e-install: build bin/gotest bin/helm bin/kubectl ## do what docs/install.md says on a real API server, and test the chart (as root; the first build takes minutes)

@@ -32,7 +32,7 @@ type feature struct {
 const (
 	aMirror     = "filters: [{type: RequestMirror, requestMirror: {backendRef: {name: mirror, port: 80}}}]"
 	aSession    = "type: Cookie"
-	sessionsLog = "--access-log-sessions"
+	sessionsLog = "--access-log-fields=session"
 )
 
 // The features, after those that they are counted from.
@@ -62,7 +62,7 @@ var features = []feature{
 	{name: "envelope", title: "`envelope: true`", over: "plain", Deployment: rig.Deployment{Policy: "envelope: true"}},
 	{name: "log", title: "`--access-log`", over: "plain", Deployment: rig.Deployment{Policy: aSession, Flags: []string{"--access-log"}}},
 	{
-		name: "log-sessions", title: "`--access-log-sessions`", over: "log",
+		name: "log-sessions", title: "`--access-log-fields session`", over: "log",
 		Deployment: rig.Deployment{Policy: aSession, Flags: []string{"--access-log", sessionsLog}},
 	},
 	{

@@ -3,6 +3,7 @@ package compiler
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -32,10 +33,10 @@ spec: {parentRefs: [{name: gw}], %s}
 `, name, spec)
 }
 
-// wideAttack is wildcard hostnames with 64 paths of a kilobyte, and hosts below each: 16 MiB of copies for each of them.
-func wideAttack(wide, hosts int) string {
+// wideAttack is wildcard hostnames with 64 paths of a kilobyte, and hosts below each: on each listener 16 MiB of copies for each of them.
+func wideAttack(listeners, wide, hosts int) string {
 	var text strings.Builder
-	text.WriteString(evilGateway(1))
+	text.WriteString(evilGateway(listeners))
 	paths := make([]string, 64)
 	for i := range paths {
 		paths[i] = fmt.Sprintf("{path: {value: /%d%s}}", i, strings.Repeat("x", 1000))
@@ -81,9 +82,10 @@ func TestRouteBudgets(t *testing.T) {
 		told   string
 		status string
 	}{
-		"copies for many wildcards":      {wideAttack(24, 250), "those that go first leave no room for this one's matches in the 16 MiB of namespace evil", ""},
+		"copies for many wildcards":      {wideAttack(1, 24, 250), "those that go first leave no room for this one's matches in the 16 MiB of namespace evil", ""},
+		"the same on 48 listeners":       {wideAttack(48, 12, 100), "HTTPRoute evil/wide-0: spec.parentRefs[0]: Too long: its matches come to 4.479 MiB", "OverBudget"},
 		"one route on 48 listeners":      {bigAttack(48, 16, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 59.7", "OverBudget"},
-		"the same on fewer listeners":    {bigAttack(16, 2, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 19", "OverBudget"},
+		"that route on fewer listeners":  {bigAttack(16, 2, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 19", "OverBudget"},
 		"as much of it as there is room": {bigAttack(12, 16, 20), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,6 +134,28 @@ func checkShares(t *testing.T, result *Result, share int) {
 			t.Errorf("%s has another's route, or lacks its own", s.Gateway)
 		}
 	}
+}
+
+// TestUncountedTakesNoMemory: what there is no room for is counted and not laid out, so a follower holds no more for it than for what is served.
+//
+// requirements: S87
+func TestUncountedTakesNoMemory(t *testing.T) {
+	const most = 48 << 20
+	f := newFollower(t, Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{}}})
+	apply := func(text string) int {
+		if _, err := f.Apply(Changes{Set: []Source{{Name: "all.yaml", Data: []byte(copiesGateway + text)}}}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	before := apply("")
+	if more := apply(wideAttack(48, 24, 250)) - before; more > most {
+		t.Errorf("the attacker's routes take %d bytes", more)
+	}
+	runtime.KeepAlive(f)
 }
 
 // TestNearBudgets: check tells of the budgets of which half is taken, and describe how much of those that a Gateway or a route takes from.

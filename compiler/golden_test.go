@@ -107,7 +107,7 @@ func (g golden) parseOptions(t *testing.T) Options {
 			o.goNative(value)
 		case "gateway-api":
 			o.GatewayAPI = value
-		case "class-policy-namespace":
+		case "system-namespace":
 			o.ClassPolicyNamespace = value
 		case "partial-split":
 			o.PartialSplit = value
@@ -131,23 +131,10 @@ func (g golden) parseOptions(t *testing.T) Options {
 			o.StrictKinds = true
 		case "namespace":
 			o.Namespace = value
-		case "istio-phase":
-			o.Istio.Phase = value
-		case "istio-priority":
-			n, err := strconv.ParseInt(value, 10, 32)
-			if err != nil {
-				t.Fatal(err)
+		case "istio":
+			for setting := range strings.SplitSeq(value, ",") {
+				setIstio(t, o.Istio, setting)
 			}
-			priority := int32(n)
-			o.Istio.Priority = &priority
-		case "istio-fail-strategy":
-			o.Istio.FailStrategy = value
-		case "istio-root-namespace":
-			o.Istio.RootNamespace = value
-		case "istio-traffic-extension":
-			o.Istio.TrafficExtension = true
-		case "istio-native-pin":
-			o.Istio.NativePin = true
 		case "keys":
 			o.Keys = testKeys(t, value)
 		default:
@@ -155,6 +142,32 @@ func (g golden) parseOptions(t *testing.T) Options {
 		}
 	}
 	return o
+}
+
+// setIstio sets what --istio does.
+func setIstio(t *testing.T, o *IstioOptions, setting string) {
+	t.Helper()
+	switch key, value, _ := strings.Cut(setting, "="); key {
+	case "phase":
+		o.Phase = value
+	case "priority":
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		priority := int32(n)
+		o.Priority = &priority
+	case "fail-strategy":
+		o.FailStrategy = value
+	case "root-namespace":
+		o.RootNamespace = value
+	case "traffic-extension":
+		o.TrafficExtension = true
+	case "native-pin":
+		o.NativePin = true
+	default:
+		t.Fatalf("no such setting of Istio: %s", setting)
+	}
 }
 
 // optionsFor are what a target needs.

@@ -329,9 +329,9 @@ func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
 func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 	return policy.Options{
 		Release: settings.release, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		ExternalControlPlane: o.Target.findController() != "", PerBackendSessions: o.Target.findEmitter().picksBackendFirst,
-		HidesTokens:      o.Target != TargetIstio,
-		KnowsTermination: o.served() != nil, Logged: o.LoggedHeaders.Has,
+		ExternalControlPlane: o.Target.findController() != "",
+		HidesTokens:          o.Target != TargetIstio,
+		KnowsTermination:     o.served() != nil, Logged: o.LoggedHeaders.Has,
 	}
 }
 

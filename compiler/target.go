@@ -59,8 +59,6 @@ type emitter struct {
 	// platformKinds are the control plane's own kinds that may be in the input, and ownBackends those that routes may lead to.
 	platformKinds    []schema.GroupVersionKind
 	platformBackends []schema.GroupKind
-	// picksBackendFirst says that its proxies choose among a rule's backends before they look for the session's host.
-	picksBackendFirst bool
 	// sharedPath is the path that a session's cookie has there for all matches of its rule, where each match has one of its
 	// own elsewhere; empty if that is no different. Nil is never.
 	sharedPath func(*ir.Rule, *ir.Session) string
@@ -81,7 +79,7 @@ var emitters = []emitter{
 	{
 		target: TargetIstio, emit: emitIstio, capabilities: istio.Capabilities,
 		hasOptions: func(o *Options) bool { return o.Istio != nil }, parse: (*Options).parseIstio,
-		controller: istioController, picksBackendFirst: true, sharedPath: istio.SharedPath,
+		controller: istioController, sharedPath: istio.SharedPath,
 	},
 	{target: TargetPlugin, emit: emitPlugin},
 }

@@ -20,6 +20,7 @@ var writtenCases = []struct {
 }{
 	{"eg-cart", []string{"ClientTrafficPolicy", "EnvoyExtensionPolicy", "EnvoyPatchPolicy", "EnvoyProxy"}, nil},
 	{"istio-gateway-api", []string{"EnvoyFilter", "WasmPlugin"}, nil},
+	{"istio-split-16", []string{"EnvoyFilter", "HTTPRoute", "HTTPRoute", "WasmPlugin"}, nil},
 	{"istio-gateway-api", []string{"EnvoyFilter", "TrafficExtension"}, func(o *Options) { o.Istio.TrafficExtension = true }},
 }
 

@@ -323,7 +323,7 @@ func (p *proxies) serve(t *testing.T, kubeconfig, wasm, controller string) *exec
 	}
 	p.root = strings.TrimSpace(string(text))
 	serving, err := p.start("serve.log", nil, p.limpet, "serve", "--kubeconfig", kubeconfig, "--system-namespace", "default", "--controller-name", controller,
-		"--wasm-path", wasm, "--keys-secret", "limpet-keys", "--root", root, "--address-pool", gatewayNetwork,
+		"--filter-path", wasm, "--keys", "secret/limpet-keys", "--root", root, "--address-pool", gatewayNetwork,
 		"--listen", server, "--admin", "none")
 	if err != nil {
 		t.Fatal(err)

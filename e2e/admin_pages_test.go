@@ -12,17 +12,17 @@ import (
 )
 
 // TestAdminPages: Envoy's admin interface shows how Envoy is; what shows its configuration or changes Envoy is forbidden,
-// however it is spelled, unless --admin-all asks for it.
+// however it is spelled, unless --admin all asks for it.
 func TestAdminPages(t *testing.T) {
 	t.Parallel()
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
 	closed := harness.Run(t, deployment)
-	deployment.Flags = []string{"--admin-all"}
+	deployment.Flags = []string{"--admin=all"}
 	open := harness.Run(t, deployment)
 	for _, page := range []string{
 		"/ready", "/stats", "/stats?filter=limpet", "/stats/prometheus", "/stats/prometheus?usedonly", "/clusters", "/listeners", "/certs", "/memory",
 	} {
-		for name, envoy := range map[string]*harness.Envoy{"by default": closed, "with --admin-all": open} {
+		for name, envoy := range map[string]*harness.Envoy{"by default": closed, "with --admin all": open} {
 			if got := askAdmin(t, envoy, http.MethodGet, page); got != "200" {
 				t.Errorf("%s %s: status %s", name, page, got)
 			}
@@ -33,7 +33,7 @@ func TestAdminPages(t *testing.T) {
 			t.Errorf("%s: status %s", page, got)
 		}
 		if got := askAdmin(t, open, http.MethodGet, page); got != "200" {
-			t.Errorf("with --admin-all %s: status %s", page, got)
+			t.Errorf("with --admin all %s: status %s", page, got)
 		}
 	}
 	for _, page := range []string{

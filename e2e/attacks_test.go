@@ -96,7 +96,7 @@ func newAttacked(t *testing.T) *attacked {
 		t.Fatal(err)
 	}
 	s.Serving = harness.Serve(t, documents, harness.NewRing("k"),
-		"-f", folder, "-f", s.folder, "--probes", s.probe, "--owners-file", filepath.Join(t.TempDir(), "owners.json"))
+		"-f", folder, "-f", s.folder, "--probes", s.probe, "--state-dir", t.TempDir())
 	s.envoy = s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
 	s.follow(t)

@@ -71,17 +71,14 @@ func checkFilterMissing(t *testing.T, s *harness.Serving, envoy *harness.Envoy, 
 func TestFilterMissingAtStart(t *testing.T) {
 	t.Parallel()
 	pods := harness.Backends(t, "a")
-	documents, flag := harness.OneRoute(pods, harness.CookieRule("cart", "pods")), "--wasm-path"
-	if harness.Native() {
-		flag = "--native-path"
-	}
+	documents := harness.OneRoute(pods, harness.CookieRule("cart", "pods"))
 	documents.Port = harness.FreePort(t)
 	path := filepath.Join(t.TempDir(), "documents.yaml")
 	if err := os.WriteFile(path, []byte(documents.YAML(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, _, stderr := harness.Limpet(t, nil, "run", "-f", path, "--bind", "127.0.0.1",
-		"--admin", harness.Loopback(harness.FreePort(t)), flag, "/no/such/filter")
+		"--admin", harness.Loopback(harness.FreePort(t)), "--filter-path", "/no/such/filter")
 	if code != 1 || !strings.Contains(stderr, "Envoy rejects the filter") || strings.Contains(stderr, "limpet: serving") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}

@@ -27,7 +27,7 @@ func TestNativeTrap(t *testing.T) {
 	answered := make(chan bool)
 	go func() { answered <- isAnswered("http://" + harness.Loopback(documents.Port) + "/cart") }()
 	module := filepath.Join(harness.Find(t).Root, "dist", "native", "trapping", "liblimpet.so")
-	code, _, stderr := harness.Limpet(t, nil, "run", "-f", path, "--bind", "127.0.0.1", "--admin", "none", "--native-path", module)
+	code, _, stderr := harness.Limpet(t, nil, "run", "-f", path, "--bind", "127.0.0.1", "--admin", "none", "--filter-path", module)
 	const signalled, illegal = 128, 4
 	if code != signalled+illegal || !strings.Contains(stderr, "Envoy was ended by a signal: illegal instruction") ||
 		!strings.Contains(stderr, "Caught Illegal instruction") {

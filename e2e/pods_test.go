@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -203,7 +202,7 @@ func TestFormerOwnersAreRemembered(t *testing.T) {
 	w.blue, w.green = w.newPods(t, "", ""), w.newPods(t, "", "")
 	memory := t.TempDir()
 	s := harness.Serve(t, w.documents(""), harness.NewRing("a"),
-		"--owners-file", filepath.Join(memory, "owners.json"), "--draining-file", filepath.Join(memory, "draining.json"))
+		"--state-dir", memory)
 	w.Watching = s.Watching
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)

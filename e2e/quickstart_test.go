@@ -22,7 +22,7 @@ func TestEnvoyYAMLIsFresh(t *testing.T) {
 	harness.WasmOnly(t, "the file has the default filter")
 	t.Parallel()
 	code, stdout, stderr := harness.Limpet(t, nil, "compile", "-f", "examples/quickstart", "-t", "envoy",
-		"--bind", "127.0.0.1", "--wasm-path", "dist/limpet.wasm")
+		"--bind", "127.0.0.1", "--filter-path", "dist/limpet.wasm")
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}

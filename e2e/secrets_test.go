@@ -47,7 +47,7 @@ func TestKeysStaySecret(t *testing.T) {
 		_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
 		deployment.Keys = harness.NewRing("first", "second")
 		deployment.LogLevel = "trace"
-		deployment.Flags = []string{"--admin-all"}
+		deployment.Flags = []string{"--admin=all"}
 		grepAll(t, harness.Compile(t, deployment), deployment.Keys.Secrets())
 	})
 	t.Run("ring sealed in the configuration", func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestKeysStaySecret(t *testing.T) {
 		root := harness.NewRoot()
 		deployment.Env = harness.Environment(root)
 		deployment.CompileEnv = deployment.Env
-		deployment.Flags = []string{"--keys", writeFile(t, "keys.json", deployment.Keys.JSON(t)), "--admin-all"}
+		deployment.Flags = []string{"--keys", writeFile(t, "keys.json", deployment.Keys.JSON(t)), "--admin=all"}
 		compiled := harness.Compile(t, deployment)
 		grepAll(t, compiled, append(deployment.Keys.Secrets(), harness.Spellings(root.Secret)...))
 	})

@@ -29,7 +29,7 @@ func TestServeModule(t *testing.T) {
 		authority.Issue(t, folder, "edge", "", "spiffe://limpet/ns/default/gateway/edge")
 		file := func(name string) string { return filepath.Join(folder, name) }
 		s := harness.Serve(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.NewRing("k"), "--wasm-listen", own,
-			"--tls-cert", file("server.crt"), "--tls-key", file("server.key"), "--client-ca", file("server-ca.crt"))
+			"--tls-cert", file("server.crt"), "--tls-key", file("server.key"), "--tls-ca", file("server-ca.crt"))
 		envoy := s.Bootstrap(t, "--tls-cert", file("edge.crt"), "--tls-key", file("edge.key"), "--tls-ca", file("edge-ca.crt"),
 			"--server-name", "localhost", "--wasm-server", own).Start(t)
 		stay(t, envoy.Client(), "/cart", 10)

@@ -51,7 +51,7 @@ func TestServeListeners(t *testing.T) {
 	documents := harness.OneRoute(pods, harness.CookieRule("cart", "pods"))
 	documents.Sites = []harness.Site{{Hostname: "one.example", Certificate: harness.NewCertificate(t, "one.example")}}
 	s := harness.Serve(t, documents, harness.NewRing("k"))
-	envoy := s.Bootstrap(t, "--admin-all").Start(t)
+	envoy := s.Bootstrap(t, "--admin=all").Start(t)
 	s.AwaitSettled(t)
 	clients := harness.NewClients(t, 12, func(i int) func() (harness.Response, error) {
 		return harness.Getter(envoy.Client(), "/cart", quietly)
@@ -244,7 +244,7 @@ spec:
 `
 	ring := harness.NewRing("k")
 	s := harness.Serve(t, documents, ring,
-		"--tls-cert", file("server.crt"), "--tls-key", file("server.key"), "--client-ca", file("server-ca.crt"))
+		"--tls-cert", file("server.crt"), "--tls-key", file("server.key"), "--tls-ca", file("server-ca.crt"))
 
 	client := s.Bootstrap(t, "--tls-cert", file("edge.crt"), "--tls-key", file("edge.key"), "--tls-ca", file("edge-ca.crt"),
 		"--server-name", "localhost").Start(t).Client()

@@ -114,9 +114,9 @@ func TestSmuggledPinsWithoutFilter(t *testing.T) {
 	pods, documents := newSmuggling(t)
 	s := harness.Serve(t, documents, harness.NewRing("k"))
 	s.Terminate(t)
-	flags := []string{"--wasm-path", "/no/such/filter"}
+	flags := []string{"--filter-path", "/no/such/filter"}
 	if harness.Native() {
-		flags = []string{"--filter", "native", "--native-path", "/no/such/filter"}
+		flags = []string{"--filter", "native", "--filter-path", "/no/such/filter"}
 	}
 	s.ServeFrom(t, flags...)
 	envoy := s.Bootstrap(t).Start(t)

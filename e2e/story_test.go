@@ -13,7 +13,7 @@ import (
 )
 
 // storyFlags turn on all that is told of single requests.
-var storyFlags = []string{"--access-log", "--access-log-sessions", "--debug-tickets"}
+var storyFlags = []string{"--access-log", "--access-log-fields=session", "--debug-tickets"}
 
 // logLine is a line of the access log.
 type logLine map[string]any
@@ -104,7 +104,7 @@ func TestStory(t *testing.T) {
 func TestLoggedHeaders(t *testing.T) {
 	t.Parallel()
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("X-Tenant", "pods"))
-	deployment.Flags = []string{"--access-log", "--access-log-headers", "request:X-Tenant,response:x_cache,request:Accept-Language"}
+	deployment.Flags = []string{"--access-log", "--access-log-fields", "request:X-Tenant,response:x_cache,request:Accept-Language"}
 	envoy := harness.Run(t, deployment)
 	visit(t, envoy.Client(), "/cart", "User-Agent: chosen", `X-Tenant: acme "%REQ(COOKIE)%`, "Accept-Language: "+strings.Repeat("x", 400),
 		harness.ReplyHeader+": x_cache: hit")

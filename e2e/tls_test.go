@@ -23,7 +23,7 @@ func TestSites(t *testing.T) {
 	shop, wild := harness.NewCertificate(t, "shop.example.com"), harness.NewCertificate(t, "*.example.com", "shop.example.com")
 	_, deployment := threePods(t, harness.CookieRule("__Host-cart", "pods"))
 	deployment.Documents.Sites = []harness.Site{{Hostname: "shop.example.com", Certificate: shop}, {Hostname: "*.example.com", Certificate: wild}}
-	deployment.Flags = []string{"--admin-all"}
+	deployment.Flags = []string{"--admin=all"}
 	envoy := harness.Run(t, deployment)
 	const path = "/__Host-cart"
 	for host, certificate := range map[string]harness.Certificate{"shop.example.com": shop, "news.example.com": wild} {

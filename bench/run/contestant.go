@@ -71,7 +71,7 @@ func start(name string, command []string, routes int) (*contestant, error) {
 	}
 	defer output.Close()
 	admin := "127.0.0.1:" + strconv.Itoa(ports[1])
-	arguments := slices.Concat([]string{"run", "-f", folder, "--assume-admitted", "--admin", admin}, command[1:],
+	arguments := slices.Concat([]string{"run", "-f", folder, "--admin", admin}, command[1:],
 		[]string{"--", "--concurrency", "2", "--use-dynamic-base-id"})
 	c.command = exec.Command(command[0], arguments...)
 	c.command.Stdout, c.command.Stderr = output, output

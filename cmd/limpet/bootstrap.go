@@ -40,10 +40,10 @@ const bootstrapExamples = `  limpet bootstrap --gateway default/public > envoy.y
 
 // bootstrapCommand is "limpet bootstrap".
 type bootstrapCommand struct {
-	gateway, node, server, admin string
-	modules                      string
-	adminAll                     bool
-	tls                          serve.ClientTLSFiles
+	gateway, server string
+	modules         string
+	admin           adminFlag
+	tls             serve.ClientTLSFiles
 }
 
 func newBootstrap() *cobra.Command {
@@ -61,9 +61,7 @@ func newBootstrap() *cobra.Command {
 	flags.StringVar(&bc.gateway, "gateway", "", "`NAMESPACE/NAME` of the Gateway; required")
 	flags.StringVar(&bc.server, "server", defaultListen, "`HOST:PORT` of limpet serve, or unix:PATH of its socket")
 	flags.StringVar(&bc.modules, "wasm-server", "", "`HOST:PORT` that the Envoy fetches limpet.wasm from (--wasm-listen of limpet serve)")
-	flags.StringVar(&bc.node, "node", "", "the Envoy's own `NAME` (default: the Gateway's; --service-node\nof Envoy goes before it)")
-	flags.StringVar(&bc.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
-	flags.BoolVar(&bc.adminAll, "admin-all", false, adminAllUsage)
+	bc.admin.register(flags)
 	flags.StringVar(&bc.tls.Certificate, "tls-cert", "", "`FILE` with the Envoy's certificate chain")
 	flags.StringVar(&bc.tls.Key, "tls-key", "", "`FILE` with its private key")
 	flags.StringVar(&bc.tls.Token, "token-file", "", "`FILE` with a token of the Gateway's service account, in place of those two")
@@ -81,10 +79,7 @@ func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
 	if len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return usagef("--gateway %q: must name a Gateway, as NAMESPACE/NAME", bc.gateway)
 	}
-	if bc.admin != compiler.NoAdmin && !isAddrPort(bc.admin) {
-		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", bc.admin)
-	}
-	if err := checkAdminAll(bc.adminAll, bc.admin); err != nil {
+	if err := bc.admin.check(); err != nil {
 		return err
 	}
 	return bc.checkServer()
@@ -152,12 +147,12 @@ func (bc *bootstrapCommand) checkModules(encrypted bool) error {
 }
 
 func (bc *bootstrapCommand) run(c *cobra.Command) error {
-	b := serve.Bootstrap{Gateway: bc.gateway, Node: bc.node, Server: bc.server, Modules: bc.modules}
+	b := serve.Bootstrap{Gateway: bc.gateway, Server: bc.server, Modules: bc.modules}
 	if b.Node == "" {
 		b.Node = bc.gateway
 	}
-	if bc.admin != compiler.NoAdmin {
-		b.Admin, b.AdminAll = netip.MustParseAddrPort(bc.admin), bc.adminAll
+	if bc.admin.address != compiler.NoAdmin {
+		b.Admin, b.AdminAll = netip.MustParseAddrPort(bc.admin.address), bc.admin.all
 	}
 	if bc.tls.Authority != "" {
 		for _, path := range []*string{&bc.tls.Certificate, &bc.tls.Key, &bc.tls.Authority, &bc.tls.Token} {

@@ -88,14 +88,22 @@ func newCheck() *cobra.Command {
 		Args:    cc.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
-	cc.input.register(c)
-	cc.input.registerListing(c.Flags())
-	cc.verdict.register(c.Flags(), "exit 1 for warnings and for what is left out")
-	cc.output.register(c.Flags(), "list accepted objects too, and each object that has a finding")
-	registerTarget(c.Flags(), &cc.target, "check for")
-	c.Flags().StringArrayVar(&cc.since, "since", nil,
+	flags := c.Flags()
+	cc.input.registerSources(flags)
+	cc.input.kinds.registerAssumed(flags)
+	cc.input.registerPlace(flags)
+	cc.input.registerShared(flags)
+	cc.input.registerLimits(flags)
+	cc.input.policies.register(flags)
+	cc.input.registerListing(flags)
+	cc.verdict.register(flags, "exit 1 for warnings and for what is left out")
+	cc.verdict.registerFailOn(flags)
+	cc.output.register(flags, "list accepted objects too, and each object that has a finding")
+	cc.output.registerQuiet(flags)
+	registerTarget(flags, &cc.target, "check for")
+	flags.StringArrayVar(&cc.since, "since", nil,
 		"warn of rules whose sessions end when the input takes the place of\nthat in `PATH`; may be repeated")
-	c.Flags().StringVarP(&cc.format, "output", "o", formatText,
+	flags.StringVarP(&cc.format, "output", "o", formatText,
 		"print `text|yaml|json|github`: findings for people, or as\n"+
 			"workflow commands of GitHub, or the statuses with all there is to say")
 	return c

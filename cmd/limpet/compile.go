@@ -27,7 +27,7 @@ const compileHelp = `compile reads Gateway API YAML and writes configuration.
                     around it too, to be put in place by hand
 
 With --filter native the proxies of Envoy Gateway and Istio load liblimpet.so from
---native-path, an absolute path in their image, and --wasm-url is not needed.
+--filter-path, an absolute path in their image, and --wasm-url is not needed.
 
 Without -o the main document (envoy.yaml, envoy-gateway.yaml, istio.yaml or
 plugin.json) goes to standard output. Files are written whole or not at all.
@@ -103,10 +103,15 @@ func newCompile() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
 	cc.config.register(c)
+	cc.config.input.registerLimits(c.Flags())
+	cc.config.input.policies.registerAdmitted(c.Flags())
+	cc.config.verdict.registerFailOn(c.Flags())
+	cc.config.keys.registerRoot(c.Flags())
+	cc.config.keys.registerClear(c.Flags())
 	cc.config.module.register(c.Flags())
 	cc.config.istio.register(c.Flags())
 	registerTarget(c.Flags(), &cc.target, "what to make:")
-	c.Flags().StringVarP(&cc.out, "out", "o", "", "folder `DIR` for the files (default: standard output)")
+	c.Flags().StringVarP(&cc.out, "output", "o", "", "folder `DIR` for the files (default: standard output)")
 	c.Flags().StringVar(&cc.report, "report", "", "write refusals and warnings to `FILE`, as JSON")
 	c.Flags().StringVar(&cc.around, "around", "",
 		"with -t plugin: write what stands around the plugin too, for `envoy|istio`")
@@ -125,14 +130,13 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 	if err := cc.config.check(c, args); err != nil {
 		return err
 	}
-	if err := cc.config.checkNative(c, compiler.Target(cc.target)); err != nil {
+	if err := cc.config.checkNative(compiler.Target(cc.target)); err != nil {
 		return err
 	}
 	if err := cc.config.module.check(compiler.Target(cc.target), cc.config.filter.isNative()); err != nil {
 		return err
 	}
-	_, err := cc.config.istio.parsePriority()
-	return err
+	return cc.config.istio.check(compiler.Target(cc.target))
 }
 
 func (cc *compileCommand) run(c *cobra.Command) error {
@@ -192,7 +196,7 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 	}
 	if !found {
 		message.Printf(c.ErrOrStderr(), "this envoy.yaml loads %s from Envoy's working folder; "+
-			"--%s-path names another place, -o writes a copy", modulePath, cc.config.filter.build)
+			"--filter-path names another place, -o writes a copy", modulePath)
 	}
 	if err := writeOutput(c.OutOrStdout(), result.Main()); err != nil {
 		return err
@@ -204,8 +208,8 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 // printedPath is where an Envoy that runs on what is printed finds the filter; found says that it needs no copy in its working folder.
 func (cc *compileCommand) printedPath() (path string, found bool, err error) {
 	filter := &cc.config.filter
-	if compiler.Target(cc.target) != compiler.TargetEnvoy || filter.path() != "" {
-		return filter.path(), true, nil
+	if compiler.Target(cc.target) != compiler.TargetEnvoy || filter.place != "" {
+		return filter.place, true, nil
 	}
 	path, err = filter.name()
 	return path, false, err
@@ -233,7 +237,7 @@ func (cc *compileCommand) outputFiles(r *compiler.Result) ([]atomicfile.File, er
 // that it needs is there.
 func outputFiles(r *compiler.Result, filter *filterFlags, mode fs.FileMode) ([]atomicfile.File, error) {
 	var files []atomicfile.File
-	if filter != nil && filter.nativePath == "" { // else the operator has it
+	if filter != nil && filter.nativePath() == "" { // else the operator has it
 		file, err := filter.file()
 		if err != nil {
 			return nil, err

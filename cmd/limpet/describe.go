@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -18,22 +19,22 @@ come through: each field with its value, the object, file and line that it
 comes from, and what it overrides. First the session persistence, then how
 requests that belong to no session are balanced and how many retries they may
 have, then how long all may take and which are retried. The object may be an HTTPRoute,
-GRPCRoute, HTTPProxy, Service, XBackend, Gateway or GatewayClass; --section
-names a listener of a Gateway or a rule of a route.
+GRPCRoute, HTTPProxy, Service, XBackend, Gateway or GatewayClass; SECTION is the
+name of a listener of the Gateway, or of a rule of the route.
 
 Of a policy it shows what becomes of each target, and what the policy does on
 every path that traffic takes: which of its fields are effective, and what
 overrides the others.
 
 KIND is the kind in any case, singular or plural. NAMESPACE may be left out
-where the name is the only one of its kind.
+where the name is the only one of its kind and no SECTION is named.
 
 Exit codes: 0 done, 1 input refused or no such object, 2 wrong usage.`
 
 const describeExamples = `  limpet describe httproute/shop/cart -f gateways/
 
   # through one listener
-  limpet describe gateway/infra/web --section https -f gateways/
+  limpet describe gateway/infra/web/https -f gateways/
 
   # what a policy does
   limpet describe sessionpersistencepolicy/shop/cart -f gateways/ -o json`
@@ -50,18 +51,22 @@ type describeCommand struct {
 func newDescribe() *cobra.Command {
 	var dc describeCommand
 	c := &cobra.Command{
-		Use:     "describe KIND[/NAMESPACE]/NAME PATH... [-o text|yaml|json]",
+		Use:     "describe KIND[/NAMESPACE]/NAME[/SECTION] PATH... [-o text|yaml|json]",
 		Short:   "Show which settings are effective at an object, and why",
 		Long:    describeHelp,
 		Example: describeExamples,
 		Args:    dc.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return dc.run(c) },
 	}
-	dc.input.register(c)
-	dc.input.registerListing(c.Flags())
-	c.Flags().StringVar(&dc.section, "section", "", "`NAME` of a listener of the Gateway, or of a rule of the route")
-	registerTarget(c.Flags(), &dc.target, "describe for")
-	c.Flags().StringVarP(&dc.format, "output", "o", formatText, "print `text|yaml|json`")
+	flags := c.Flags()
+	dc.input.registerSources(flags)
+	dc.input.kinds.registerAssumed(flags)
+	dc.input.kinds.allowEmpty = true
+	dc.input.registerShared(flags)
+	dc.input.policies.register(flags)
+	dc.input.registerListing(flags)
+	registerTarget(flags, &dc.target, "describe for")
+	flags.StringVarP(&dc.format, "output", "o", formatText, "print `text|yaml|json`")
 	return c
 }
 
@@ -77,6 +82,9 @@ func (dc *describeCommand) check(c *cobra.Command, args []string) error {
 		return usagef("name an object, such as HTTPRoute/shop/cart; see '%s --help'", c.CommandPath())
 	}
 	dc.object = args[0]
+	if parts := strings.Split(dc.object, "/"); len(parts) == 4 {
+		dc.object, dc.section = strings.Join(parts[:3], "/"), parts[3]
+	}
 	return dc.input.check(c, args[1:])
 }
 

@@ -41,7 +41,7 @@ func readNative(arch string) ([]byte, error) {
 	data, err := fs.ReadFile(filterFiles, "filters/"+nativeName(arch))
 	if err != nil {
 		return nil, fmt.Errorf("this limpet was built without the native filter for %s: run 'make native', "+
-			"or name a file with --native-path", arch)
+			"or name a file with --filter-path", arch)
 	}
 	return data, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/controller"
@@ -17,7 +18,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 )
 
-// inputFlags say what to read and how to understand it: those of every command that reads objects.
+// inputFlags say what to read and how to understand it. Each command that reads objects registers those that mean something to it.
 type inputFlags struct {
 	paths    []string
 	bind     string
@@ -37,35 +38,57 @@ type inputFlags struct {
 	listing *listingFlags
 }
 
-func (f *inputFlags) register(c *cobra.Command) {
-	f.registerSources(c)
-	f.kinds.register(c.Flags())
-	f.policies.register(c.Flags())
-	flags := c.Flags()
+// registerPlace registers what is different from one place at which Envoys run to the next.
+func (f *inputFlags) registerPlace(flags *pflag.FlagSet) {
 	flags.StringVar(&f.bind, "bind", compiler.DefaultBind, "IP `ADDRESS` for Gateways without addresses")
+	flags.StringVar(&f.zone, "zone", "",
+		"`ZONE` that Envoy runs in, for Services that prefer near endpoints;\nwithout it all endpoints are alike")
+	flags.BoolVar(&f.kinds.allowEmpty, "allow-empty", false, "let an input pass of which nothing is served")
+}
+
+// registerShared registers what objects may have of what others have too.
+func (f *inputFlags) registerShared(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.share, "share-addresses", false,
 		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
 	flags.StringSliceVar(&f.external, "external-names", nil,
 		"let routes lead to hosts behind DNS `NAMES`: NAME, *.NAME or *, by\nExternalName Services and EndpointSlices with names (default none)")
-	flags.StringVar(&f.zone, "zone", "",
-		"`ZONE` that Envoy runs in, for Services that prefer near endpoints;\nwithout it all endpoints are alike")
+}
+
+// registerLimits registers which inputs are refused, for commands that judge one.
+func (f *inputFlags) registerLimits(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.kinds.strictKinds, "strict-kinds", false, "refuse documents of kinds that limpet does not read")
+	f.registerBudget(flags)
+}
+
+func (f *inputFlags) registerBudget(flags *pflag.FlagSet) {
 	flags.IntVar(&f.budget, "route-budget", 0,
 		"lay out `MIB` of routes at most, two fifths of it for each Gateway and each\n"+
 			"namespace of routes (default 40; limpet serve: 4 % of its memory)")
 }
 
-// registerSources registers what says where the objects are, and whose they are: all that commands need which look for sessions.
-func (f *inputFlags) registerSources(c *cobra.Command) {
-	f.bind, f.policies = compiler.DefaultBind, defaultPolicies
-	flags := c.Flags()
-	flags.SortFlags = false
-	flags.StringArrayVarP(&f.paths, "file", "f", nil,
-		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it),\n"+
-			"a pattern, several of these with commas between them, a URL or - for\nstandard input; may be repeated, and -f may be left out")
+// registerSources registers what says where the objects are, and whose they are.
+func (f *inputFlags) registerSources(flags *pflag.FlagSet) {
+	f.registerFiles(flags)
 	flags.StringArrayVarP(&f.kustomizations, "kustomize", "k", nil,
 		"build the kustomization in `DIR`, as kubectl does; may be repeated")
-	f.kinds.registerNames(flags)
-	f.policies.registerRelease(flags)
+	f.kinds.register(flags)
+}
+
+// registerForSessions is for commands that look for sessions, in files or in a cluster: all that may have them.
+func (f *inputFlags) registerForSessions(flags *pflag.FlagSet) {
+	f.registerFiles(flags)
+	f.kinds.register(flags)
+	f.registerListing(flags)
+	f.kinds.assumeClass, f.kinds.allowEmpty, f.share = true, true, true
+}
+
+// registerFiles registers where the objects are.
+func (f *inputFlags) registerFiles(flags *pflag.FlagSet) {
+	f.bind, f.policies = compiler.DefaultBind, defaultPolicies
+	flags.SortFlags = false
+	flags.StringArrayVarP(&f.paths, "file", "f", nil,
+		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it), a pattern,\n"+
+			"several of these with commas, a URL or - for standard input; -f may be left out")
 }
 
 // has tells whether files are named.
@@ -162,25 +185,27 @@ func (f *inputFlags) checkWatchable() error {
 
 // configFlags are those of commands that write configuration.
 type configFlags struct {
-	input    inputFlags
-	admin    string
-	adminAll bool
-	filter   filterFlags
-	verdict  verdictFlags
-	output   outputFlags
-	keys     keyFlags
-	story    storyFlags
-	module   moduleFlags
-	istio    istioFlags
+	input   inputFlags
+	admin   adminFlag
+	filter  filterFlags
+	verdict verdictFlags
+	output  outputFlags
+	keys    keyFlags
+	story   storyFlags
+	module  moduleFlags
+	istio   istioFlags
 	// local says that the Envoy runs here: only clients of this machine reach a listener on a loopback address.
 	local bool
 }
 
 func (f *configFlags) register(c *cobra.Command) {
-	f.input.register(c)
 	flags := c.Flags()
-	flags.StringVar(&f.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin, or none")
-	flags.BoolVar(&f.adminAll, "admin-all", false, adminAllUsage)
+	f.input.registerSources(flags)
+	f.input.kinds.registerAssumed(flags)
+	f.input.registerPlace(flags)
+	f.input.registerShared(flags)
+	f.input.policies.register(flags)
+	f.admin.register(flags)
 	f.filter.register(flags, "default: that of the copy that limpet writes")
 	f.verdict.register(flags, "write nothing if anything is left out or not honoured")
 	f.output.register(flags, "tell of advice too, and of each object that has a finding")
@@ -193,10 +218,7 @@ func (f *configFlags) check(c *cobra.Command, args []string) error {
 	if err := f.input.check(c, args); err != nil {
 		return err
 	}
-	if f.admin != compiler.NoAdmin && !isAddrPort(f.admin) {
-		return usagef("--admin %q: must be an IP address and a port, such as 127.0.0.1:9901, or none", f.admin)
-	}
-	if err := checkAdminAll(f.adminAll, f.admin); err != nil {
+	if err := f.admin.check(); err != nil {
 		return err
 	}
 	if err := f.filter.check(); err != nil {
@@ -209,18 +231,6 @@ func (f *configFlags) check(c *cobra.Command, args []string) error {
 		return err
 	}
 	return f.keys.check()
-}
-
-// adminAllUsage explains --admin-all.
-const adminAllUsage = "open all pages of Envoy's admin: /config_dump, and those that " +
-	"change\nEnvoy or end it (default: those that show how it is)"
-
-// checkAdminAll refuses to open all pages to other machines.
-func checkAdminAll(all bool, address string) error {
-	if all && !isLoopback(address) {
-		return usagef("--admin-all needs --admin on a loopback address, such as %s", compiler.DefaultAdmin)
-	}
-	return nil
 }
 
 // isAddrPort tells whether s is an IP address and a port other than 0.
@@ -258,16 +268,16 @@ func (f *configFlags) options(in controller.Input, target compiler.Target, modul
 	f.story.set(&o)
 	switch target {
 	case compiler.TargetEnvoy:
-		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin, AdminAll: f.adminAll, Native: f.filter.isNative(), ModulePath: modulePath}
+		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin.address, AdminAll: f.admin.all, Native: f.filter.isNative(), ModulePath: modulePath}
 		if f.local {
 			o.Envoy.Machine = envoyproc.MachineAddresses()
 		}
 	case compiler.TargetEnvoyGateway:
 		o.EnvoyGateway = &compiler.EnvoyGatewayOptions{
-			WasmURL: f.module.url, WasmSHA256: f.module.sha256, NativePath: f.filter.nativePath, Owner: f.module.owner,
+			WasmURL: f.module.url, WasmSHA256: f.module.sha256, NativePath: f.filter.nativePath(), Owner: f.module.owner,
 		}
 	case compiler.TargetIstio:
-		o.Istio = f.istio.options(f.module, f.filter.nativePath)
+		o.Istio = f.istio.optionsOf(f.module, f.filter.nativePath())
 	}
 	return o
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"maps"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -25,67 +27,71 @@ var nativeArchs = []string{"amd64", "arm64"}
 
 // filterFlags say which build of the filter Envoy loads, and from where.
 type filterFlags struct {
-	build      string
-	arch       string
-	wasmPath   string
-	nativePath string
+	build string // "native-ARCH" for one that is not for this machine
+	arch  string // of the native filter, once it is checked
+	place string
 }
 
 // register adds the flags. Where is what holds without a path.
 func (f *filterFlags) register(flags *pflag.FlagSet, where string) {
-	flags.StringVar(&f.build, "filter", filterWasm, "which build of the filter Envoy loads: `wasm|native` (docs/native.md)")
-	flags.StringVar(&f.arch, "filter-arch", "",
-		"the native filter's architecture, that of Envoy's machine: `amd64|arm64`\n(default: limpet's own)")
-	flags.StringVar(&f.wasmPath, "wasm-path", "", "`PATH` at which Envoy finds limpet.wasm\n("+where+")")
-	flags.StringVar(&f.nativePath, "native-path", "", "with --filter native: `PATH` at which Envoy finds liblimpet.so\n("+where+")")
+	flags.StringVar(&f.build, "filter", filterWasm,
+		"which build of the filter Envoy loads, `wasm|native`, or native-amd64 or\nnative-arm64 for Envoys of other machines (docs/native.md)")
+	flags.StringVar(&f.place, "filter-path", "", "`PATH` at which Envoy finds limpet.wasm or liblimpet.so\n("+where+")")
 }
 
 // check refuses what would have no effect.
 func (f *filterFlags) check() error {
-	if err := checkChoice("filter", f.build, filterWasm, filterNative); err != nil {
+	builds := []string{filterWasm, filterNative}
+	for _, arch := range nativeArchs {
+		builds = append(builds, filterNative+"-"+arch)
+	}
+	if err := checkChoice("filter", f.build, builds...); err != nil {
 		return err
 	}
+	_, arch, has := strings.Cut(f.build, "-")
 	switch {
-	case f.isNative() && f.wasmPath != "":
-		return usagef("--wasm-path is for --filter wasm; --native-path names the native filter")
-	case !f.isNative() && f.nativePath != "":
-		return usagef("--native-path needs --filter native")
-	case !f.isNative() && f.arch != "":
-		return usagef("--filter-arch needs --filter native")
-	case f.nativePath != "" && f.arch != "":
-		return usagef("--filter-arch chooses among limpet's own files, and --native-path names another")
-	case f.isNative() && f.nativePath == "":
-		f.arch = cmp.Or(f.arch, runtime.GOARCH)
-		return checkChoice("filter-arch", f.arch, nativeArchs...)
+	case has && f.place != "":
+		return usagef("--filter %s chooses among limpet's own files, and --filter-path names another", f.build)
+	case f.isNative() && f.place == "":
+		f.arch = cmp.Or(arch, runtime.GOARCH)
+		if !slices.Contains(nativeArchs, f.arch) {
+			return usagef("--filter native: there is none for %s: name a file with --filter-path", f.arch)
+		}
 	}
 	return nil
 }
 
-// pluginFlags are those about limpet.wasm and its place, which have no effect on the native filter.
-var pluginFlags = []string{
-	"wasm-url", "wasm-sha256", "istio-phase", "istio-priority", "istio-fail-strategy", "istio-traffic-extension", "istio-native-pin",
-}
-
 // checkNative refuses what --filter native does not go with.
-func (f *configFlags) checkNative(c *cobra.Command, target compiler.Target) error {
+func (f *configFlags) checkNative(target compiler.Target) error {
 	if !f.filter.isNative() || target == compiler.TargetEnvoy {
 		return nil
 	}
 	if target == compiler.TargetPlugin {
 		return usagef("--filter has no effect with -t %s, which writes the filter's configuration alone", target)
 	}
-	for _, name := range pluginFlags {
-		if c.Flags().Changed(name) {
-			return usagef("--%s has no effect with --filter native", name)
+	if f.module.url != "" {
+		return usagef("--wasm-url has no effect with --filter native")
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.istio.settings)) {
+		if key != istioRootNamespace { // the others are about plugins
+			return usagef("--istio %s has no effect with --filter native", key)
 		}
 	}
-	if path := f.filter.nativePath; !filepath.IsAbs(path) {
-		return usagef("-t %s --filter native needs --native-path: the absolute path of liblimpet.so in the proxies' image", target)
+	if !filepath.IsAbs(f.filter.place) {
+		return usagef("-t %s --filter native needs --filter-path: the absolute path of liblimpet.so in the proxies' image", target)
 	}
 	return nil
 }
 
-func (f *filterFlags) isNative() bool { return f.build == filterNative }
+func (f *filterFlags) isNative() bool { return strings.HasPrefix(f.build, filterNative) }
+
+// nativePath is where proxies have the native filter; empty for one that limpet writes.
+func (f *filterFlags) nativePath() string {
+	if f.isNative() {
+		return f.place
+	}
+	return ""
+}
 
 // judge says what keeps an Envoy from the filter, by its version and its extensions, or what there is to doubt.
 func (f *filterFlags) judge(envoyVersion string, extensions []string) string {
@@ -103,9 +109,6 @@ func (f *filterFlags) what() string {
 	}
 	return wasmName
 }
-
-// path is where the operator says that Envoy finds the filter, empty for where limpet writes it.
-func (f *filterFlags) path() string { return cmp.Or(f.wasmPath, f.nativePath) }
 
 // file is the filter as limpet writes it. A native one is named after its content, for the dynamic loader takes a file of a
 // name that it knows for the one that it has loaded.
@@ -129,7 +132,7 @@ func (f *filterFlags) name() (string, error) {
 
 // pathUnder is where Envoy shall find the filter: an absolute path, for Envoy may start in any folder.
 func (f *filterFlags) pathUnder(dir string) (string, error) {
-	if path := f.path(); path != "" {
+	if path := f.place; path != "" {
 		return path, nil
 	}
 	name, err := f.name()

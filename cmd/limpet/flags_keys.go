@@ -22,13 +22,15 @@ import (
 // keyFlags say where the key ring comes from, and whether it is sealed.
 type keyFlags struct {
 	file     string
-	secret   string // of limpet's namespace, in place of a file
+	secret   string // of limpet's namespace, in place of a file; of "limpet serve" alone
 	rootFile string
 	clear    bool
 	// scoped has each Gateway's proxies get the keys of the scopes that it serves, in place of the ring.
 	scoped bool
 	// target is whom the output is for; empty is Envoy.
 	target string
+	// anyTarget has whoever the root secret is for.
+	anyTarget bool
 	// ring, if there is one, gives the key ring in place of a file.
 	ring func() policyconfig.KeyRing
 	// fixed are root secrets that stay while this process runs: those of an Envoy that it starts, or a Secret's; nil reads them each time.
@@ -39,15 +41,19 @@ func (k *keyFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&k.file, "keys", "",
 		"`FILE` with the key ring, or a Secret with one, to put into the\n"+
 			"configuration, sealed (default: Envoy reads the ring in LIMPET_KEYS)")
+}
+
+func (k *keyFlags) registerRoot(f *pflag.FlagSet) {
 	f.StringVar(&k.rootFile, "root", "",
 		"`FILE` with the root secret under which the ring of --keys is sealed\n(default: that in LIMPET_ROOT)")
+}
+
+func (k *keyFlags) registerClear(f *pflag.FlagSet) {
 	f.BoolVar(&k.clear, "keys-in-clear", false, "leave the ring of --keys readable for all who see the configuration")
 }
 
 func (k *keyFlags) check() error {
 	switch {
-	case k.file != "" && k.secret != "":
-		return usagef("--keys and --keys-secret: name one of the two")
 	case k.file == "" && k.secret == "" && k.rootFile != "":
 		return usagef("--root needs --keys FILE")
 	case k.file == "" && k.secret == "" && k.clear:
@@ -104,6 +110,9 @@ func (k *keyFlags) sealingRoot(stderr io.Writer) (*token.Root, error) {
 		if roots, err = k.readRoots(stderr); err != nil {
 			return nil, err
 		}
+	}
+	if k.anyTarget {
+		return &roots[0], nil
 	}
 	return keyfile.RootFor(cmp.Or(k.target, string(compiler.TargetEnvoy)), roots)
 }

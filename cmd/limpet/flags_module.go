@@ -21,8 +21,8 @@ type moduleFlags struct {
 func (m *moduleFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&m.url, "wasm-url", "",
 		"where a control plane finds limpet.wasm: `URL` of the module (https://,\n"+
-			"for Istio file:// too) or of an image (oci://, as 'limpet image push' prints it)")
-	f.StringVar(&m.sha256, "wasm-sha256", "", "its SHA-256 in `HEX` (default: that of this limpet's own)")
+			"for Istio file:// too) or of an image (oci://, as 'limpet image push' prints\n"+
+			"it), with @sha256:HEX behind it if it is not this limpet's own")
 	f.StringVar(&m.owner, "owner", "",
 		"`NAME` for a label of the objects for a control plane; others' objects\n"+
 			"in the input are not written over")
@@ -40,23 +40,26 @@ func (m *moduleFlags) check(target compiler.Target, native bool) (err error) {
 		return usagef("-t %s needs --wasm-url: where Envoy Gateway finds limpet.wasm", target)
 	case target == compiler.TargetIstio && m.url == "":
 		return usagef("-t %s needs --wasm-url: where Istio's proxies find limpet.wasm", target)
-	case m.sha256 != "" && !digest.IsHex(m.sha256):
-		return usagef("--wasm-sha256 %q: must be 64 hexadecimal digits in lower case", m.sha256)
-	case m.url != "" && m.sha256 == "":
-		m.sha256, err = findSum(m.url)
+	case m.url == "":
+		return nil
+	}
+	if m.sha256, err = findSum(m.url); err == nil && !isImage(m.url) {
+		m.url, _, _ = strings.Cut(m.url, digest.Mark)
 	}
 	return err
 }
+
+func isImage(url string) bool { return strings.HasPrefix(url, "oci://") }
 
 // findSum gives the SHA-256 that a URL names, or of this limpet's own module or image.
 func findSum(url string) (string, error) {
 	if sum, pinned := digest.FromReference(url); pinned {
 		if !digest.IsHex(sum) {
-			return "", usagef("--wasm-url %q: must end in 64 hexadecimal digits", url)
+			return "", usagef("--wasm-url %q: must end in 64 hexadecimal digits in lower case", url)
 		}
 		return sum, nil
 	}
-	if strings.HasPrefix(url, "oci://") {
+	if isImage(url) {
 		image, err := makeImage()
 		if err != nil {
 			return "", err
@@ -66,7 +69,7 @@ func findSum(url string) (string, error) {
 	}
 	module, err := readModule()
 	if err != nil {
-		return "", fmt.Errorf("%w, or say --wasm-sha256", err)
+		return "", fmt.Errorf("%w, or name another's SHA-256: --wasm-url %s%sHEX", err, url, digest.Mark)
 	}
 	return digest.OfBytes(module), nil
 }

@@ -14,6 +14,9 @@ type outputFlags struct{ verbose, quiet bool }
 
 func (o *outputFlags) register(f *pflag.FlagSet, verbose string) {
 	f.BoolVarP(&o.verbose, "verbose", "v", false, verbose)
+}
+
+func (o *outputFlags) registerQuiet(f *pflag.FlagSet) {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "tell of nothing but errors, and of what --fail-on fails for")
 }
 

@@ -10,48 +10,50 @@ import (
 
 // storyFlags say what proxies tell of single requests' sessions.
 type storyFlags struct {
-	accessLog, digest, tickets bool
-	headers                    []string
-	logged                     compiler.LoggedHeaders // what headers says
+	accessLog, tickets bool
+	fields             []string
+	digest             bool                   // what fields says
+	logged             compiler.LoggedHeaders // of headers, the same
 }
 
 func (s *storyFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.accessLog, "access-log", false,
 		"have Envoy write an access log, JSON on standard output, with each\nrequest's session: outcome, policy, age, host, why it moved")
-	f.BoolVar(&s.digest, "access-log-sessions", false,
-		"with --access-log: a keyed digest of the session's id in each line,\nthe same for all of a session")
-	f.StringSliceVar(&s.headers, "access-log-headers", nil,
-		"with --access-log: these headers in each line, as `request:NAME`\nor response:NAME; none with credentials, cookies or sessions")
+	f.StringSliceVar(&s.fields, "access-log-fields", nil,
+		"with --access-log: more in each line, `FIELDS` with commas between them:\n"+
+			"session for a keyed digest of the session's id, the same for all of a session,\n"+
+			"request:NAME and response:NAME for headers that have no credentials, cookies or sessions")
 	f.BoolVar(&s.tickets, "debug-tickets", false,
 		"answer requests that have a ticket of 'limpet ticket' with what\nbecame of their session")
 }
 
 // check refuses what would have no effect.
 func (s *storyFlags) check() error {
-	if s.digest && !s.accessLog {
-		return usagef("--access-log-sessions: only with --access-log")
+	if len(s.fields) > 0 && !s.accessLog {
+		return usagef("--access-log-fields: only with --access-log")
 	}
-	if len(s.headers) > 0 && !s.accessLog {
-		return usagef("--access-log-headers: only with --access-log")
-	}
-	return s.parseHeaders()
+	return s.parseFields()
 }
 
-// parseHeaders reads --access-log-headers.
-func (s *storyFlags) parseHeaders() error {
-	s.logged = compiler.LoggedHeaders{}
-	for _, header := range s.headers {
-		of, name, _ := strings.Cut(header, ":")
+// parseFields reads --access-log-fields.
+func (s *storyFlags) parseFields() error {
+	s.digest, s.logged = false, compiler.LoggedHeaders{}
+	for _, field := range s.fields {
+		of, name, isHeader := strings.Cut(field, ":")
+		if of == "session" && !isHeader {
+			s.digest = true
+			continue
+		}
 		switch of {
 		case "request":
 			s.logged.Request = append(s.logged.Request, name)
 		case "response":
 			s.logged.Response = append(s.logged.Response, name)
 		default:
-			return usagef("--access-log-headers %q: must be request:NAME or response:NAME", header)
+			return usagef("--access-log-fields %q: must be session, request:NAME or response:NAME", field)
 		}
 		if err := compiler.CheckLoggedHeader(name); err != nil {
-			return usagef("--access-log-headers %q: the header %w", header, err)
+			return usagef("--access-log-fields %q: the header %w", field, err)
 		}
 	}
 	return nil

@@ -26,6 +26,10 @@ type verdictFlags struct {
 
 func (v *verdictFlags) register(f *pflag.FlagSet, strict string) {
 	f.BoolVar(&v.strict, "strict", false, strict)
+}
+
+// registerFailOn is for commands that end with a verdict.
+func (v *verdictFlags) registerFailOn(f *pflag.FlagSet) {
 	f.StringVar(&v.failOn, "fail-on", "",
 		"the least verdict, `advice|warning|refused|never`, that is no success\n(default refused; with --strict warning)")
 }
@@ -77,18 +81,16 @@ type kindFlags struct {
 	allowEmpty  bool
 }
 
-// registerNames registers what says which objects are limpet's.
-func (k *kindFlags) registerNames(f *pflag.FlagSet) {
+// register registers what says which objects are limpet's.
+func (k *kindFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&k.namespace, "namespace", "n", "", "`NAMESPACE` of documents without one (default \"default\")")
 	f.StringVar(&k.controller, "controller-name", "",
 		"the controllerName (`NAME`) of limpet's GatewayClasses\n(default \"limpet.dev/gateway-controller\")")
-	f.BoolVar(&k.assumeClass, "assume-class", false, "take a GatewayClass that is not in the input for limpet's")
 }
 
-// register registers what says which inputs are refused.
-func (k *kindFlags) register(f *pflag.FlagSet) {
-	f.BoolVar(&k.strictKinds, "strict-kinds", false, "refuse documents of kinds that limpet does not read")
-	f.BoolVar(&k.allowEmpty, "allow-empty", false, "let an input pass of which nothing is served")
+// registerAssumed is for commands that say what is served.
+func (k *kindFlags) registerAssumed(f *pflag.FlagSet) {
+	f.BoolVar(&k.assumeClass, "assume-class", false, "take a GatewayClass that is not in the input for limpet's")
 }
 
 // check refuses values that no API server would take.

@@ -88,29 +88,30 @@ func pushImage(c *cobra.Command, to wasmimage.Destination, bare bool) error {
 }
 
 const imageSaveHelp = `save writes the image into a file: a tar of an OCI image layout, for 'docker
-load', 'podman load', 'ctr images import' or 'skopeo copy oci-archive:FILE'.
+load', 'podman load', 'ctr images import' or 'skopeo copy oci-archive:FILE', which
+call it limpet:latest.
 Standard output gets its digest, which is the one that push gives too.`
 
 func newImageSave() *cobra.Command {
-	var name string
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "save FILE",
 		Short: "Write the image into a file",
 		Long:  imageSaveHelp,
 		Args:  func(c *cobra.Command, args []string) error { return oneArg(c, args, "which file to write") },
-		RunE:  func(c *cobra.Command, args []string) error { return saveImage(c, args[0], name) },
+		RunE:  func(c *cobra.Command, args []string) error { return saveImage(c, args[0]) },
 	}
-	c.Flags().StringVar(&name, "name", "limpet:latest", "what the image is called in the file")
-	return c
 }
 
+// savedName is what an image is called in a file.
+const savedName = "limpet:latest"
+
 // saveImage is "limpet image save".
-func saveImage(c *cobra.Command, file, name string) error {
+func saveImage(c *cobra.Command, file string) error {
 	image, err := makeImage()
 	if err != nil {
 		return err
 	}
-	archive, err := wasmimage.Archive(image, name)
+	archive, err := wasmimage.Archive(image, savedName)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ logs call it (docs/operations.md); of a session that is pinned it says whether i
 host is there. For that it needs the rules, which -f names, and the key ring of --keys
 or LIMPET_KEYS. Without one of them it says what can be seen without, unverified.
 
-With --access-log-sessions each line of an access log has a word for its session, which
+With --access-log-fields session each line of an access log has a word for its session, which
 is another one when another key signs: all since the session began are listed.
 
 Exit codes: 0 something was found, 1 nothing was, or the input is refused, 2 wrong
@@ -63,8 +63,8 @@ func newInspect() *cobra.Command {
 		Args:    ic.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return ic.run(c, time.Now()) },
 	}
-	ic.input.registerSources(c)
-	ic.input.registerListing(c.Flags())
+	ic.input.registerForSessions(c.Flags())
+	ic.input.policies.registerRelease(c.Flags())
 	registerTarget(c.Flags(), &ic.target, "what the input is compiled for,")
 	registerRing(c.Flags(), &ic.keysFile)
 	c.Flags().StringVar(&ic.at, "at", "", "judge as at this `TIME`, such as 2026-11-21T10:42:00Z (default: now)")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -126,7 +125,7 @@ const pluginSealExamples = `  limpet keygen -o keys.json
   limpet plugin seal --keys keys.json --root root.txt`
 
 func newPluginSeal() *cobra.Command {
-	keys := &keyFlags{}
+	keys := &keyFlags{anyTarget: true}
 	c := &cobra.Command{
 		Use:     "seal --keys FILE [--root FILE]",
 		Short:   "Seal a key ring for a plugin's configuration",
@@ -136,7 +135,7 @@ func newPluginSeal() *cobra.Command {
 			if keys.file == "" {
 				return usagef("--keys FILE is required; see '%s --help'", c.CommandPath())
 			}
-			return cmp.Or(checkTarget(keys.target), noArgs(c, args))
+			return noArgs(c, args)
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return seal(c.OutOrStdout(), c.ErrOrStderr(), keys) },
 	}
@@ -144,7 +143,6 @@ func newPluginSeal() *cobra.Command {
 	f.SortFlags = false
 	f.StringVar(&keys.file, "keys", "", "`FILE` with the key ring, or a Secret with one")
 	f.StringVar(&keys.rootFile, "root", "", "`FILE` with the root secret (default: that in LIMPET_ROOT)")
-	registerTarget(f, &keys.target, "whom the root secret is for:")
 	return c
 }
 

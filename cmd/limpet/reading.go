@@ -29,7 +29,6 @@ type readingOptions struct {
 	ControllerName       string   `json:"controllerName"`
 	ClassPolicyNamespace string   `json:"classPolicyNamespace"`
 	GatewayAPI           string   `json:"gatewayAPI,omitempty"`
-	PartialSplit         string   `json:"partialSplit"`
 	Bind                 string   `json:"bind"`
 	ShareAddresses       bool     `json:"shareAddresses,omitempty"`
 	AssumeClass          bool     `json:"assumeClass,omitempty"`
@@ -44,7 +43,7 @@ func (sc *serveCommand) reading(by *controller.Controller) func() any {
 	in := &sc.config.input
 	o := readingOptions{
 		ControllerName:       cmp.Or(in.kinds.controller, string(v1alpha1.ControllerName)),
-		ClassPolicyNamespace: in.policies.classNamespace, GatewayAPI: in.policies.gatewayAPI, PartialSplit: in.policies.partialSplit,
+		ClassPolicyNamespace: in.policies.classNamespace, GatewayAPI: in.policies.gatewayAPI,
 		Bind: in.bind, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass, ExternalNames: in.external,
 		RouteBudget: in.budget, LoggedHeaders: sc.config.story.logged,
 	}
@@ -54,9 +53,8 @@ func (sc *serveCommand) reading(by *controller.Controller) func() any {
 // adopt has an input be understood as by limpet serve, but for what the command line says.
 func (f *inputFlags) adopt(o readingOptions, own *pflag.FlagSet) {
 	adoptFlag(own, "controller-name", &f.kinds.controller, o.ControllerName)
-	adoptFlag(own, "class-policy-namespace", &f.policies.classNamespace, o.ClassPolicyNamespace)
+	adoptFlag(own, "system-namespace", &f.policies.classNamespace, o.ClassPolicyNamespace)
 	adoptFlag(own, "gateway-api", &f.policies.gatewayAPI, o.GatewayAPI)
-	adoptFlag(own, "partial-split", &f.policies.partialSplit, o.PartialSplit)
 	adoptFlag(own, "bind", &f.bind, o.Bind)
 	adoptFlag(own, "share-addresses", &f.share, o.ShareAddresses)
 	adoptFlag(own, "assume-class", &f.kinds.assumeClass, o.AssumeClass)
@@ -88,7 +86,7 @@ func askReading(ctx context.Context, config *rest.Config, controllerName string)
 		}
 		switch {
 		case failed != nil:
-			err = cmp.Or(err, fmt.Errorf("Pod %s: %w", r, failed))
+			err = cmp.Or(err, fmt.Errorf("limpet serve in Pod %s: %w", r, failed))
 		case controllerName != "" && has.Options.ControllerName != controllerName:
 			err = cmp.Or(err, errors.New("no limpet serve of the controllerName "+controllerName+" runs there"))
 		default:

@@ -52,8 +52,7 @@ func newRevoke() *cobra.Command {
 		Args:    r.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return r.run(c, time.Now()) },
 	}
-	r.input.registerSources(c)
-	r.input.registerListing(c.Flags())
+	r.input.registerForSessions(c.Flags())
 	registerTarget(c.Flags(), &r.target, "what the input is compiled for,")
 	registerRing(c.Flags(), &r.keysFile)
 	return c

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const rootHelp = `limpet makes HTTP sessions stick to their backend on Envoy, Istio and Envoy
@@ -43,17 +46,45 @@ func newRoot() *cobra.Command {
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print what 'limpet version' prints")
 	root.CompletionOptions.HiddenDefaultCmd = true
+	registerHelp(root)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
 		"{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1)) // limpet alone does nothing
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if name := misspeltCommand(c); name != "" {
 			return usagef("unknown command %q%s; see 'limpet --help'", name, didYouMean(name, listCommands(c)))
 		}
-		return usagef("%w%s; see '%s --help'", err, addDidYouMean(c, err), c.CommandPath())
+		if wrong := new(pflag.InvalidValueError); errors.As(err, &wrong) {
+			return explainValue(wrong)
+		}
+		return usagef("%w%s; see '%s --help'", err, cmp.Or(explainServe(c, err), addDidYouMean(c, err)), c.CommandPath())
 	})
 	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newExplain(), newServe(), newBootstrap(), newStatus(), newImage(),
 		newKeygen(), newPlugin(), newRevoke(), newInspect(), newTicket(), newDrain(), newReleaseClasses(), newVersion(), newMan())
 	return root
+}
+
+// explainValue says what a flag's value must be, in place of what the parser of its type says.
+func explainValue(wrong *pflag.InvalidValueError) error {
+	must, f := wrong.Unwrap().Error(), wrong.GetFlag()
+	switch f.Value.Type() {
+	case "duration":
+		must = "must be a time, such as 30s, 10m or 2160h"
+	case "bool":
+		must = "must be true or false"
+	case "int":
+		must = "must be a whole number"
+	case "stringToString":
+		must = "must be KEY=VALUE, several with commas between them"
+	}
+	return usagef("--%s %q: %s", f.Name, wrong.GetValue(), must)
+}
+
+// explainServe says who tells of advice, which "limpet serve" has no flag for: its log has what is refused, and warnings.
+func explainServe(c *cobra.Command, err error) string {
+	if wrong := err.Error(); c.Name() == "serve" && (strings.HasSuffix(wrong, " -v") || strings.HasSuffix(wrong, " --verbose")) {
+		return "; serve tells of what is refused and of warnings: 'limpet check' tells of advice, too"
+	}
+	return ""
 }
 
 // knownCommand refuses arguments of the root command: they are misspelt commands.

@@ -29,8 +29,8 @@ import (
 const runHelp = `run compiles like 'limpet compile -t envoy', and runs an Envoy that serves the
 result: one for all Gateways of the input, which may share ports.
 
-Envoy is the program that --envoy names, or the environment variable ENVOY, or
-"envoy" on PATH. Everything after -- is handed to it. SIGINT and SIGTERM reach
+Envoy is the program that the environment variable ENVOY names, or "envoy" on PATH.
+Everything after -- is handed to it. SIGINT and SIGTERM reach
 it; when it has ended, limpet exits with Envoy's exit code. Envoy does not
 outlive limpet.
 
@@ -50,8 +50,8 @@ a long one the last megabytes are kept.
 
 Without --keys and without LIMPET_KEYS in the environment, run makes a key ring
 for this run alone. LIMPET_KEYS is read once, when Envoy starts. The ring of --keys
-is sealed under the root secret of --root or LIMPET_ROOT, or under one that run
-makes for this run.`
+is sealed under the root secret in LIMPET_ROOT, or under one that run makes for
+this run.`
 
 const runExamples = `  # edit and see
   limpet run -f examples/quickstart --bind 127.0.0.1
@@ -66,7 +66,6 @@ const runExamples = `  # edit and see
 // runCommand is "limpet run".
 type runCommand struct {
 	config configFlags
-	envoy  string
 }
 
 func newRun() *cobra.Command {
@@ -87,7 +86,6 @@ func newRun() *cobra.Command {
 	}
 	rc.config.register(c)
 	rc.config.local = true
-	c.Flags().StringVar(&rc.envoy, "envoy", "", "run the Envoy at `PATH` (default: $ENVOY, or envoy on PATH)")
 	return c
 }
 
@@ -100,7 +98,7 @@ func splitAtDash(c *cobra.Command, args []string) (before, after []string) {
 }
 
 func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
-	program, err := envoyproc.Find(rc.envoy)
+	program, err := envoyproc.Find()
 	if err != nil {
 		return err
 	}
@@ -127,7 +125,6 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	if err := rc.write(dir); err != nil {
 		return err
 	}
-	rc.config.keys.printExposure(c.ErrOrStderr(), &compiler.Result{}, "Envoy's configuration") // which is in no file
 	cmd := exec.Command(program, listArgs(dir, envoyFlags)...)
 	cmd.Env = environment
 	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()
@@ -181,16 +178,16 @@ func socketIn(dir string) string { return filepath.Join(dir, "xds.sock") }
 
 // write makes the folder with what Envoy starts from, and its filter.
 func (rc *runCommand) write(dir string) error {
-	b := serve.Bootstrap{Server: serve.SocketPrefix + socketIn(dir), AdminAll: rc.config.adminAll}
-	if rc.config.admin != compiler.NoAdmin {
-		b.Admin = netip.MustParseAddrPort(rc.config.admin)
+	b := serve.Bootstrap{Server: serve.SocketPrefix + socketIn(dir), AdminAll: rc.config.admin.all}
+	if rc.config.admin.address != compiler.NoAdmin {
+		b.Admin = netip.MustParseAddrPort(rc.config.admin.address)
 	}
 	text, err := b.YAML()
 	if err != nil {
 		return err
 	}
 	files := []atomicfile.File{{Name: compiler.EnvoyFile, Data: text, Mode: 0o600}}
-	if rc.config.filter.path() == "" {
+	if rc.config.filter.place == "" {
 		filter, err := rc.config.filter.file()
 		if err != nil {
 			return err

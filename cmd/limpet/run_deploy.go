@@ -56,8 +56,8 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	}
 	rc.config.followFiles(d.controller, c.ErrOrStderr())
 	result, err := d.controller.Start()
-	if rc.config.admin != compiler.NoAdmin {
-		err = errors.Join(err, envoyproc.CheckAdminFree(rc.config.admin))
+	if rc.config.admin.address != compiler.NoAdmin {
+		err = errors.Join(err, envoyproc.CheckAdminFree(rc.config.admin.address))
 	}
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ and keys first, then routes with their session policies, then listeners, then
 removals, each step when the Envoy has acknowledged the one before. Endpoints do not wait for the
 rest. An Envoy that does not answer holds up no other.
 
-Envoys show a certificate of --client-ca whose only URI is
+Envoys show a certificate of --tls-ca whose only URI is
 spiffe://DOMAIN/ns/NAMESPACE/gateway/NAME, or, with --token-audience, a token of
 their Gateway's service account. Without TLS serve listens on the
 loopback only, or with --listen unix:PATH at a socket, and believes what the
@@ -53,19 +53,19 @@ bootstrap of an Envoy says that may connect there.
 everything secret masked, /reading with options and names kept, and /debug/pprof.`
 
 const serveExamples = `  # Envoys on this machine
-  limpet serve -f gateways/ --wasm-path /usr/share/limpet/limpet.wasm
+  limpet serve -f gateways/ --filter-path /usr/share/limpet/limpet.wasm
   limpet bootstrap --gateway default/public > envoy.yaml
 
   # Envoys on others
-  limpet serve -f gateways/ --wasm-path /usr/share/limpet/limpet.wasm \
-    --listen 0.0.0.0:18000 --tls-cert tls.crt --tls-key tls.key --client-ca ca.crt`
+  limpet serve -f gateways/ --filter-path /usr/share/limpet/limpet.wasm \
+    --listen 0.0.0.0:18000 --tls-cert tls.crt --tls-key tls.key --tls-ca ca.crt`
 
 // defaultListen is where "limpet serve" is reached, and defaultServeAdmin where its own state is.
 const (
 	defaultListen     = "127.0.0.1:18000"
 	defaultServeAdmin = "127.0.0.1:18001"
 	defaultServePort  = 18001
-	defaultSocketMode = "0600"
+	defaultSocketMode = fs.FileMode(0o600)
 )
 
 // serveCommand is "limpet serve".
@@ -73,15 +73,13 @@ type serveCommand struct {
 	config   configFlags
 	cluster  clusterFlags
 	listen   string
-	mode     string // of a socket
+	mode     fs.FileMode // of a socket
 	modules  moduleServer
 	admin    string
 	probes   string
 	tls      serveTLS
 	deadline time.Duration
-	age      time.Duration
-	draining string
-	owners   string
+	state    string
 	format   string
 	traces   string
 	proxies  proxyFlags
@@ -90,33 +88,45 @@ type serveCommand struct {
 func newServe() *cobra.Command {
 	var sc serveCommand
 	c := &cobra.Command{
-		Use:     "serve -f PATH... --wasm-path PATH",
+		Use:     "serve -f PATH... --filter-path PATH",
 		Short:   "Compile, and serve the result to Envoys over xDS",
 		Long:    serveHelp,
 		Example: serveExamples,
 		Args:    sc.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return sc.run(c) },
 	}
-	sc.config.input.register(c)
 	flags := c.Flags()
+	in := &sc.config.input
+	in.registerFiles(flags)
+	in.kinds.register(flags)
+	in.kinds.registerAssumed(flags)
+	in.registerPlace(flags)
+	in.registerShared(flags)
+	in.registerBudget(flags)
+	in.policies.register(flags)
 	sc.cluster.register(flags)
 	sc.proxies.register(flags)
 	sc.config.filter.register(flags, "required; the same for every Envoy")
 	sc.config.verdict.register(flags, "leave what is served as it is if anything is left out or not honoured")
 	sc.config.keys.register(flags)
+	sc.config.keys.registerRoot(flags)
+	flags.Lookup("keys").Usage = "`FILE` with the key ring, or secret/NAME for a Secret of --system-namespace, which is\n" +
+		"made if there is none, to serve sealed (default: Envoys have it in LIMPET_KEYS)"
+	flags.Lookup("root").Usage = "`FILE` with the root secret that seals the ring, or secret/NAME for a Secret (root.txt),\n" +
+		"which is made if there is none (default: that in LIMPET_ROOT)"
+	flags.Lookup("system-namespace").Usage = "limpet's own `NAMESPACE`, whose policies for GatewayClasses count, and where its Lease\n" +
+		"and its Secrets are"
 	sc.config.story.register(flags)
-	flags.StringVar(&sc.listen, "listen", defaultListen, "`ADDRESS` for Envoys; without TLS a loopback address, or unix:PATH of a socket")
-	flags.StringVar(&sc.mode, "socket-mode", defaultSocketMode, "with --listen unix:PATH: `MODE` of the socket, which says who may connect")
+	flags.StringVar(&sc.listen, "listen", defaultListen, "`ADDRESS` for Envoys; without TLS a loopback address,\nor unix:PATH of a socket; unix:PATH,mode=0660 lets its group connect too")
 	sc.tls.register(flags)
 	flags.StringVar(&sc.modules.listen, "wasm-listen", "",
-		"`ADDRESS` at which Envoys fetch limpet.wasm, instead of --wasm-path; without TLS a loopback address")
+		"`ADDRESS` at which Envoys fetch limpet.wasm, instead of --filter-path; without TLS a loopback address")
 	flags.StringVar(&sc.admin, "admin", defaultServeAdmin, "loopback `ADDRESS` of limpet's own state, or none")
 	flags.StringVar(&sc.probes, "probes", "", "`ADDRESS` with /metrics, /healthz and /readyz alone, for other machines")
 	flags.DurationVar(&sc.deadline, "ack-deadline", 15*time.Second, "report an Envoy that takes longer than this `TIME` to answer")
-	flags.DurationVar(&sc.age, "connection-age", 30*time.Minute, "let Envoys connect anew after this `TIME`, give or take a fifth; 0 never")
-	flags.StringVar(&sc.draining, "draining-file", "",
-		"remember in `FILE` since when hosts terminate and, in FILE.unselected,\nwhich pods Services no longer select")
-	flags.StringVar(&sc.owners, "owners-file", "", "remember in `FILE` which pods addresses belonged to")
+	flags.StringVar(&sc.state, "state-dir", "",
+		"remember in files of `DIR` whose addresses were, since when hosts terminate, and\n"+
+			"which pods Services no longer select (default: nothing, on a cluster in objects)")
 	flags.StringVar(&sc.traces, "traces-to", "",
 		"send OpenTelemetry traces of changes to `HOST:PORT` (OTLP over gRPC), with TLS unless that is the loopback")
 	flags.StringVar(&sc.format, "log-format", "text", "how log lines are written: `text|json`")
@@ -125,14 +135,14 @@ func newServe() *cobra.Command {
 
 // check refuses a wrong command line before anything is read.
 func (sc *serveCommand) check(c *cobra.Command, args []string) error {
-	sc.config.admin = compiler.NoAdmin
+	sc.config.admin.address = compiler.NoAdmin
+	keys := &sc.config.keys
+	sc.cluster.keys, sc.cluster.root = takeSecret(&keys.file), takeSecret(&keys.rootFile)
 	if err := sc.cluster.check(sc.config.input.paths); err != nil {
 		return err
 	}
-	if sc.cluster.root != "" && sc.config.keys.rootFile != "" {
-		return usagef("--root and --root-secret: name one of the two")
-	}
-	sc.config.keys.secret = sc.cluster.keys
+	keys.secret, sc.tls.secret = sc.cluster.keys, takeSecret(&sc.tls.files.Certificate)
+	sc.cluster.namespace, sc.cluster.manage = sc.config.input.policies.classNamespace, sc.proxies.image != ""
 	sc.config.input.elsewhere = sc.cluster.isWanted(sc.config.input.paths)
 	if err := sc.config.check(c, args); err != nil {
 		return err
@@ -146,10 +156,13 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	if err := sc.proxies.check(sc); err != nil {
 		return err
 	}
+	if err := sc.takeMode(); err != nil {
+		return err
+	}
 	if err := sc.checkListen(); err != nil {
 		return err
 	}
-	if err := sc.checkSocket(c); err != nil {
+	if err := sc.checkSocket(); err != nil {
 		return err
 	}
 	return sc.checkRest()
@@ -157,12 +170,12 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 
 // checkFilter wants one place at which Envoys find the filter.
 func (sc *serveCommand) checkFilter() error {
-	switch own := sc.config.filter.path() != ""; {
+	switch own := sc.config.filter.place != ""; {
 	case sc.modules.listen != "" && (own || sc.config.filter.isNative()):
 		return usagef("--wasm-listen and a path of the filter exclude each other: Envoys fetch limpet.wasm, or have a file")
 	case sc.modules.listen == "" && !own:
-		return usagef("--%s-path is required: the path at which every Envoy finds %s; or --wasm-listen, for limpet.wasm",
-			sc.config.filter.build, sc.config.filter.what())
+		return usagef("--filter-path is required: the path at which every Envoy finds %s; or --wasm-listen, for limpet.wasm",
+			sc.config.filter.what())
 	}
 	return nil
 }
@@ -178,8 +191,8 @@ func (sc *serveCommand) checkRest() error {
 		return usagef("--traces-to %q: must be a host and a port, such as 127.0.0.1:4317", sc.traces)
 	case sc.format != "text" && sc.format != "json":
 		return usagef("--log-format %q: must be text or json", sc.format)
-	case sc.deadline <= 0 || sc.age < 0:
-		return usagef("--ack-deadline must be more than 0, and --connection-age not less")
+	case sc.deadline <= 0:
+		return usagef("--ack-deadline %s: must be more than 0", sc.deadline)
 	}
 	return nil
 }
@@ -196,30 +209,43 @@ func (sc *serveCommand) checkListen() error {
 	case sc.modules.listen != "" && !isAddrPort(sc.modules.listen):
 		return usagef("--wasm-listen %q: must be an IP address and a port", sc.modules.listen)
 	case !encrypted && sc.modules.listen != "" && !isLoopback(sc.modules.listen):
-		return usagef("--wasm-listen %s: without --tls-cert, --tls-key and --client-ca it must be a loopback address", sc.modules.listen)
+		return usagef("--wasm-listen %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", sc.modules.listen)
 	case !encrypted && !isLocal(sc.listen):
-		return usagef("--listen %s: without --tls-cert, --tls-key and --client-ca it must be a loopback address", sc.listen)
+		return usagef("--listen %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", sc.listen)
 	}
 	return nil
 }
 
+// socketMode stands between a socket's path and its mode.
+const socketMode = ",mode="
+
 // checkSocket refuses a socket that can't be, or that TLS is asked for.
-func (sc *serveCommand) checkSocket(c *cobra.Command) error {
+func (sc *serveCommand) checkSocket() error {
 	path, is := serve.SocketPath(sc.listen)
-	mode, err := strconv.ParseUint(sc.mode, 8, 32)
 	switch {
-	case !is && c.Flags().Changed("socket-mode"):
-		return usagef("--socket-mode needs --listen unix:PATH")
 	case !is:
 		return nil
-	case err != nil || fs.FileMode(mode)&^fs.ModePerm != 0:
-		return usagef("--socket-mode %q: must be the mode of a file in octal digits, such as %s", sc.mode, defaultSocketMode)
 	case sc.tls.isOn():
-		return usagef("--listen %s: a socket speaks no TLS: leave --tls-cert, --tls-key, --client-ca and --tls-secret out", sc.listen)
+		return usagef("--listen %s: a socket speaks no TLS: leave --tls-cert, --tls-key and --tls-ca out", sc.listen)
 	}
 	if err := serve.CheckSocketPath(path); err != nil {
 		return usagef("--listen: %v", err)
 	}
+	return nil
+}
+
+// takeMode takes the mode of a socket off its path.
+func (sc *serveCommand) takeMode() error {
+	sc.mode = defaultSocketMode
+	path, text, has := strings.Cut(sc.listen, socketMode)
+	if !has || !isSocket(path) {
+		return nil
+	}
+	mode, err := strconv.ParseUint(text, 8, 32)
+	if err != nil || fs.FileMode(mode)&^fs.ModePerm != 0 {
+		return usagef("--listen %s: the mode must be that of a file in octal digits, such as %#o", sc.listen, defaultSocketMode)
+	}
+	sc.listen, sc.mode = path, fs.FileMode(mode)
 	return nil
 }
 
@@ -237,11 +263,7 @@ func (sc *serveCommand) openListener() (net.Listener, error) {
 	if !is {
 		return net.Listen("tcp", sc.listen)
 	}
-	mode, err := strconv.ParseUint(sc.mode, 8, 32)
-	if err != nil {
-		return nil, err
-	}
-	return serve.ListenOnSocket(path, fs.FileMode(mode))
+	return serve.ListenOnSocket(path, sc.mode)
 }
 
 // listAddresses are those at which the server listens, and the API server of the cluster that it runs in.
@@ -278,6 +300,9 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 // mostStreams is how many Envoys of a Gateway there may be at one address. There may be several behind one that translates addresses.
 const mostStreams = 256
 
+// connectionAge is how long Envoys stay connected, give or take a fifth: then they spread over the replicas anew.
+const connectionAge = 30 * time.Minute
+
 func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command) error {
 	gctune.ForServer()
 	sc.config.input.fitBudget(gctune.AvailableMemory())
@@ -297,11 +322,11 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	}
 	followed := &controller.Controller{
 		Memory: known, Published: traces.Compiled, Compiled: serve.NewCompileMetrics(registry),
-		Options: sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.path()))),
+		Options: sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.place))),
 		Served:  compiler.Served{Own: sc.listAddresses(), Remote: !isLocal(sc.listen)},
 	}
 	server := xds.NewServer(xds.Options{
-		Deadline: sc.deadline, ConnectionAge: sc.age, MostStreams: mostStreams, Budget: serve.EnvoysBudget(),
+		Deadline: sc.deadline, ConnectionAge: connectionAge, MostStreams: mostStreams, Budget: serve.EnvoysBudget(),
 		Authenticate: sc.tls.authenticate(), Identify: sc.identify(),
 		Log: serve.Log{To: log, Answered: followed.Answered}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
 		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
@@ -344,8 +369,8 @@ func (sc *serveCommand) followInput(
 		sc.config.followFiles(by, serve.Lines{To: log})
 		return sc.tls.load(log)
 	}
-	sc.cluster.manage, sc.cluster.controller = sc.proxies.manage, cmp.Or(sc.config.input.kinds.controller, string(v1alpha1.ControllerName))
-	sc.config.keys.scoped = sc.proxies.manage
+	sc.cluster.controller = cmp.Or(sc.config.input.kinds.controller, string(v1alpha1.ControllerName))
+	sc.config.keys.scoped = sc.cluster.manage
 	c, err := sc.cluster.follow(ctx, log)
 	if err != nil {
 		return err
@@ -364,7 +389,7 @@ func (sc *serveCommand) followInput(
 }
 
 func (sc *serveCommand) identify() xds.Identify {
-	if sc.proxies.manage {
+	if sc.cluster.manage {
 		return sc.tls.identify()
 	}
 	return serve.RefuseManaged(sc.tls.identify())
@@ -374,7 +399,7 @@ func (sc *serveCommand) identify() xds.Identify {
 func (sc *serveCommand) serveUntil(
 	ctx context.Context, log *slog.Logger, server *xds.Server, registry *prometheus.Registry, by *controller.Controller,
 ) error {
-	rpc := serve.NewRPC(sc.tls.config, sc.age, sc.deadline)
+	rpc := serve.NewRPC(sc.tls.config, connectionAge, sc.deadline)
 	listener, err := sc.openListener()
 	if err != nil {
 		return err

@@ -29,15 +29,13 @@ import (
 // clusterFlags say which API server's objects are followed.
 type clusterFlags struct {
 	kubeconfig string
-	context    string
 	namespace  string
 	statuses   bool
 	grace      time.Duration // how long a Gateway stays Programmed without an Envoy
 	manage     bool          // proxies, too
 	controller string        // whose classes' Gateways are served
 	pool       string
-	keys       string
-	root       string
+	keys, root string // names of Secrets
 	rotate     string
 	rotateKeys time.Duration // what rotate says
 	// faults say why the objects, and the keys, are not what the API server has now.
@@ -49,17 +47,10 @@ type clusterFlags struct {
 func (f *clusterFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "",
 		"`FILE` that says how to reach an API server, instead of -f;\nwithout either, in a Pod, that of its cluster")
-	flags.StringVar(&f.context, "context", "", "the `NAME` of the context in that file")
-	flags.StringVar(&f.namespace, "system-namespace", compiler.DefaultClassPolicyNamespace,
-		"limpet's own `NAMESPACE`, where its Lease is, and the Secret of --keys-secret")
 	flags.StringVar(&f.pool, "address-pool", "",
 		"give each Gateway of the cluster that names no address one of `PREFIX`, such as 10.0.9.0/24, instead of --bind")
-	flags.StringVar(&f.keys, "keys-secret", "",
-		"`NAME` of the Secret with the key ring, which is made if there is none, instead of --keys")
-	flags.StringVar(&f.root, "root-secret", "",
-		"`NAME` of the Secret with the root secret (root.txt), which is made if there is none, instead of --root")
 	flags.StringVar(&f.rotate, "rotate-keys", "",
-		"put a fresh key into that ring after each such `TIME`, as 30d or 12h; the one before verifies until no session needs it")
+		"put a fresh key into the Secret of --keys after each such `TIME`, as 30d or 12h; the one before verifies until no session needs it")
 	flags.BoolVar(&f.statuses, "write-status", true, "write what becomes of objects into their statuses")
 	flags.DurationVar(&f.grace, "programmed-grace", 30*time.Second,
 		"how long a Gateway stays Programmed after its last Envoy has gone, or its listeners\nhave changed")
@@ -74,10 +65,9 @@ func (f *clusterFlags) check(paths []string) error {
 	switch {
 	case f.kubeconfig != "" && len(paths) > 0:
 		return usagef("--kubeconfig and -f exclude each other: objects come from an API server, or from files")
-	case f.context != "" && f.kubeconfig == "":
-		return usagef("--context needs --kubeconfig")
-	case f.keys != "" && !f.isWanted(paths):
-		return usagef("--keys-secret needs an API server: name one with --kubeconfig")
+	case f.keys+f.root != "" && !f.isWanted(paths):
+		return usagef("--keys and --root with secret/NAME need an API server: name one with --kubeconfig; " +
+			"a file of that name is ./secret/NAME")
 	case f.pool != "" && !f.isWanted(paths):
 		return usagef("--address-pool needs an API server, whose Gateways' statuses say who has which address")
 	case f.pool != "" && !isPrefix(f.pool):
@@ -91,14 +81,24 @@ func (f *clusterFlags) check(paths []string) error {
 func (f *clusterFlags) checkKeys() error {
 	switch {
 	case f.root != "" && f.keys == "":
-		return usagef("--root-secret needs --keys-secret, whose ring is sealed under it")
+		return usagef("--root secret/%s needs --keys secret/NAME, whose ring is sealed under it", f.root)
 	case f.rotate != "" && f.keys == "":
-		return usagef("--rotate-keys needs --keys-secret: a file of keys is rotated by 'limpet keygen --add-to'")
+		return usagef("--rotate-keys needs --keys secret/NAME: a file of keys is rotated by 'limpet keygen --add-to'")
 	case f.rotate != "":
 		return f.parseRotation()
 	default:
 		return nil
 	}
+}
+
+// takeSecret takes the name of a Secret out of a flag that may name a file.
+func takeSecret(flag *string) (name string) {
+	name, is := strings.CutPrefix(*flag, "secret/")
+	if !is {
+		return ""
+	}
+	*flag = ""
+	return name
 }
 
 func isPrefix(text string) bool {
@@ -127,7 +127,7 @@ func (f *clusterFlags) parseRotation() (err error) {
 func (f *clusterFlags) load() (*rest.Config, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig},
-		&clientcmd.ConfigOverrides{CurrentContext: f.context},
+		&clientcmd.ConfigOverrides{},
 	).ClientConfig()
 	if f.kubeconfig == "" {
 		config, err = rest.InClusterConfig()
@@ -209,7 +209,7 @@ func (c *cluster) feed(ctx context.Context, keys *keyFlags, to *controller.Contr
 			}
 		}()
 	}
-	to.Changes, to.Stderr = c.source, serve.Lines{To: c.log}
+	to.Changes, to.Again, to.Stderr = c.source, c.source.Touch, serve.Lines{To: c.log}
 	to.Read = func(stderr io.Writer) (controller.Input, error) {
 		in, err := keys.load(stderr)
 		in.Sources, in.Nodes = c.source.Sources(), c.source.Nodes()

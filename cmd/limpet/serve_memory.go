@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -40,14 +41,10 @@ func (sc *serveCommand) recall(ctx context.Context, log *slog.Logger, registry p
 	return known, cmp.Or(failed, ctx.Err())
 }
 
-// openFile opens the file of a kind; nil if none is named.
+// openFile opens the file of a kind; nil without a folder for them.
 func (sc *serveCommand) openFile(kind *memory.Kind) memory.Store {
-	switch {
-	case kind == memory.OwnersKind:
-		return memory.OpenFile(sc.owners)
-	case kind == memory.SelectedKind && sc.draining != "":
-		return memory.OpenFile(sc.draining + ".unselected")
-	default:
-		return memory.OpenFile(sc.draining)
+	if sc.state == "" {
+		return nil
 	}
+	return memory.File(filepath.Join(sc.state, kind.Name+".json"))
 }

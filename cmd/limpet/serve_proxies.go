@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"strings"
@@ -19,22 +20,20 @@ import (
 
 // proxyFlags say whether limpet runs the proxies of Gateways, and of what they are made.
 type proxyFlags struct {
-	manage        bool
-	image, helper string
+	image, helper string // of none, others run the proxies
 	server        string
-	modules       string
+	modules       string // host and port of --wasm-listen, as proxies reach it
 	authority     string
 	keys          []string
 }
 
 func (f *proxyFlags) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.manage, "manage-proxies", false,
-		"run the proxies of each Gateway of the cluster that has no annotation\n"+v1alpha1.AnnotationManaged+": \"false\"; "+
-			"a ProxyConfig says how")
-	flags.StringVar(&f.image, "proxy-image", "", "`IMAGE` of Envoy for those, unless their ProxyConfig names one")
+	flags.StringVar(&f.image, "manage-proxies", "",
+		"run the proxies of each Gateway of the cluster that has no annotation\n"+v1alpha1.AnnotationManaged+": \"false\", "+
+			"from the `IMAGE` of Envoy unless their ProxyConfig names one")
 	flags.StringVar(&f.helper, "helper-image", "", "`IMAGE` of limpet for those, which drains them")
-	flags.StringVar(&f.server, "proxy-server", "", "`HOST:PORT` of limpet serve as those reach it, a name in the server's certificate")
-	flags.StringVar(&f.modules, "proxy-wasm-server", "", "`HOST:PORT` of --wasm-listen as those reach it")
+	flags.StringVar(&f.server, "proxy-server", "", "`HOST:PORT` of limpet serve as those reach it, a name in the server's certificate;\n"+
+		"they reach --wasm-listen at the same host, by its own port")
 	flags.StringVar(&f.authority, "proxy-ca", "", "`FILE` with the authorities that sign the server's certificate, for those")
 	flags.StringSliceVar(&f.keys, "infrastructure-keys", nil,
 		"`KEY`s of labels and annotations of a Gateway's spec.infrastructure that those get,\n"+
@@ -43,39 +42,30 @@ func (f *proxyFlags) register(flags *pflag.FlagSet) {
 
 // check refuses proxies that could not run.
 func (f *proxyFlags) check(sc *serveCommand) error {
-	some := f.image+f.helper+f.server+f.modules+f.authority+strings.Join(f.keys, "") != ""
+	some := f.helper+f.server+f.authority+strings.Join(f.keys, "") != ""
 	switch {
-	case !f.manage && some:
-		return usagef("--proxy-image, --helper-image, --proxy-server, --proxy-wasm-server, --proxy-ca and --infrastructure-keys " +
-			"need --manage-proxies")
-	case !f.manage:
+	case f.image == "" && some:
+		return usagef("--helper-image, --proxy-server, --proxy-ca and --infrastructure-keys need --manage-proxies")
+	case f.image == "":
 		return nil
 	case !sc.config.input.elsewhere:
 		return usagef("--manage-proxies needs an API server: name one with --kubeconfig")
-	case f.image == "" || f.helper == "":
-		return usagef("--manage-proxies needs --proxy-image and --helper-image: what proxies are made of")
+	case f.helper == "":
+		return usagef("--manage-proxies needs --helper-image: the image of limpet that drains proxies")
 	case !isHostPort(f.server):
 		return usagef("--proxy-server %q: must be a host and a port, such as limpet.limpet-system.svc:18000", f.server)
-	case (sc.modules.listen != "") != (f.modules != ""):
-		return usagef("--wasm-listen and --proxy-wasm-server belong together: where Envoys fetch limpet.wasm")
-	case f.modules != "" && !isHostPort(f.modules):
-		return usagef("--proxy-wasm-server %q: must be a host and a port", f.modules)
+	case sc.config.keys.file == "" && sc.config.keys.secret == "":
+		return usagef("--manage-proxies needs --keys: proxies that limpet runs get their keys from it")
 	case f.authority == "" && sc.tls.secret == "":
-		return usagef("--manage-proxies needs --tls-secret, or --proxy-ca: by which proxies know the server")
+		return usagef("--manage-proxies needs --tls-cert secret/NAME, or --proxy-ca: by which proxies know the server")
 	}
 	if err := proxies.AllowedKeys(f.keys).Check(); err != nil {
 		return usagef("--infrastructure-keys: %v", err)
 	}
-	return checkProxyKeys(&sc.config.keys)
-}
-
-// checkProxyKeys is about the keys that proxies get.
-func checkProxyKeys(k *keyFlags) error {
-	switch {
-	case k.file == "" && k.secret == "":
-		return usagef("--manage-proxies needs --keys-secret or --keys: proxies that limpet runs get their keys from it")
-	case k.clear:
-		return usagef("--manage-proxies and --keys-in-clear: proxies that limpet runs get sealed keys, of the rules that they serve")
+	if sc.modules.listen != "" {
+		host, _, _ := net.SplitHostPort(f.server)
+		_, port, _ := net.SplitHostPort(sc.modules.listen)
+		f.modules = net.JoinHostPort(host, port)
 	}
 	return nil
 }
@@ -83,7 +73,7 @@ func checkProxyKeys(k *keyFlags) error {
 // newProxies makes what keeps proxies; nil where others run them.
 func (sc *serveCommand) newProxies(c *cluster, of *controller.Controller) *kubernetes.Proxies {
 	f := &sc.proxies
-	if !f.manage {
+	if f.image == "" {
 		return nil
 	}
 	p := kubernetes.NewProxies(c.source, c.log)

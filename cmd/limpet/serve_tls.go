@@ -33,17 +33,16 @@ const defaultDomain = "limpet"
 
 func (s *serveTLS) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.files.Certificate, "tls-cert", "",
-		"`FILE` with the server's certificate chain; it is followed, as are the next two")
+		"`FILE` with the server's certificate chain, or secret/NAME for a Secret of\n"+
+			"--system-namespace with tls.crt, tls.key and, as --tls-ca, ca.crt; followed, as the next two")
 	flags.StringVar(&s.files.Key, "tls-key", "", "`FILE` with its private key")
-	flags.StringVar(&s.files.ClientCA, "client-ca", "", "`FILE` with the authorities that sign Envoys' certificates")
-	flags.StringVar(&s.secret, "tls-secret", "",
-		"`NAME` of a Secret of --system-namespace with tls.crt, tls.key and, as --client-ca,\nca.crt, instead of those files; it is followed")
+	flags.StringVar(&s.files.ClientCA, "tls-ca", "", "`FILE` with the authorities that sign Envoys' certificates")
 	flags.StringSliceVar(&s.names, "tls-names", nil,
-		"make that Secret if there is none, with an authority of limpet's own, for a server\nof these DNS `NAMES`, and renew its certificate")
+		"make the Secret of --tls-cert if there is none, with an authority of limpet's own, for a server\nof these DNS `NAMES`, and renew its certificate")
 	flags.StringVar(&s.domain, "trust-domain", defaultDomain, "`DOMAIN` of the URIs in Envoys' certificates")
 	flags.StringVar(&s.audience, "token-audience", "",
 		"let Envoys show, instead of a certificate, a token of their Gateway's service\naccount that is bound to the `AUDIENCE`, "+
-			"such as limpet.dev; ca.crt of\n--tls-secret is no authority of clients then")
+			"such as limpet.dev; ca.crt of\nthe Secret is no authority of clients then")
 }
 
 // isOn tells whether connections are encrypted.
@@ -58,11 +57,11 @@ func (s *serveTLS) check(fromCluster bool) error {
 	}
 	switch {
 	case s.secret != "" && some:
-		return usagef("--tls-secret and --tls-cert, --tls-key, --client-ca exclude each other")
+		return usagef("--tls-cert secret/%s has --tls-key and --tls-ca, too: leave them out", s.secret)
 	case s.audience != "" && s.secret == "" && !pair:
-		return usagef("--token-audience needs --tls-cert and --tls-key, or --tls-secret: a token is not shown in the clear")
+		return usagef("--token-audience needs --tls-cert, and --tls-key where that is a file: a token is not shown in the clear")
 	case some && (!pair || s.files.ClientCA == "" && s.audience == ""):
-		return usagef("--tls-cert, --tls-key and --client-ca belong together: name all three")
+		return usagef("--tls-cert, --tls-key and --tls-ca belong together: name all three")
 	default:
 		return nil
 	}
@@ -72,9 +71,9 @@ func (s *serveTLS) check(fromCluster bool) error {
 func (s *serveTLS) checkPlace(fromCluster bool) error {
 	switch {
 	case s.secret != "" && !fromCluster:
-		return usagef("--tls-secret needs an API server: name one with --kubeconfig")
+		return usagef("--tls-cert secret/%s needs an API server: name one with --kubeconfig; a file of that name is ./secret/%[1]s", s.secret)
 	case len(s.names) > 0 && s.secret == "":
-		return usagef("--tls-names needs --tls-secret, the Secret that is made")
+		return usagef("--tls-names needs --tls-cert secret/NAME, the Secret that is made")
 	case s.audience != "" && !fromCluster:
 		return usagef("--token-audience needs an API server, which reviews the tokens: name one with --kubeconfig")
 	default:

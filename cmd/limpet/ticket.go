@@ -49,8 +49,7 @@ func newTicket() *cobra.Command {
 		Args:    tc.check,
 		RunE:    func(c *cobra.Command, args []string) error { return tc.run(c, args[0], time.Now()) },
 	}
-	tc.input.registerSources(c)
-	tc.input.registerListing(c.Flags())
+	tc.input.registerForSessions(c.Flags())
 	registerRing(c.Flags(), &tc.keysFile)
 	return c
 }
@@ -134,6 +133,14 @@ func (tc *ticketCommand) findScope(c *cobra.Command, scope string) error {
 		cmp.Or(strings.Join(scopes[:min(len(scopes), maxScopes)], ", "), "none"))
 }
 
+// doubt says what nobody has looked at.
+func (tc *ticketCommand) doubt() string {
+	if tc.input.isNamed() {
+		return ""
+	}
+	return "; whether a rule has this scope is not looked at: name the rules with -f"
+}
+
 // maxScopes is how many scopes a message lists.
 const maxScopes = 20
 
@@ -156,7 +163,7 @@ func (tc *ticketCommand) run(c *cobra.Command, scope string, now time.Time) erro
 	if err != nil {
 		return err
 	}
-	message.Printf(c.ErrOrStderr(), "for sessions of %s until %s", scope, formatSeconds(ends))
+	message.Printf(c.ErrOrStderr(), "for sessions of %s until %s%s", scope, formatSeconds(ends), tc.doubt())
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n", ticket)
 	return err
 }

@@ -75,7 +75,7 @@ func eachFilter(t *testing.T, input string, test func(t *testing.T, c *canaries)
 				}
 			}
 			if filter == "native" {
-				c.options = append(c.options, "--filter", "native", "--native-path", installModule(t, "liblimpet.so"))
+				c.options = append(c.options, "--filter", "native", "--filter-path", installModule(t, "liblimpet.so"))
 			} else {
 				serveModule(t)
 				c.options = append(c.options, "--wasm-url", wasmURL)

@@ -36,7 +36,7 @@ func TestNative(t *testing.T) {
 	environment := []string{"LIMPET_ROOT=" + root}
 	manifest := func(input string, keys ...string) string {
 		input += mirrored()
-		return with(t, compile(t, input, environment, "--filter", "native", "--native-path", module, "--keys", ring(t, keys...)), input)
+		return with(t, compile(t, input, environment, "--filter", "native", "--filter-path", module, "--keys", ring(t, keys...)), input)
 	}
 	p := start(t, manifest(shop(1), first), environment...)
 	p.serves(t, "shop.test/")
@@ -95,7 +95,7 @@ func TestNativeCalls(t *testing.T) {
 	startBackend(t, "127.0.1.2")
 	input := frame + backends(map[string][]string{"calls": backendHosts["blue"]}, "appProtocols: [gateway.envoyproxy.io/h2c], ") +
 		makeRoute("GRPCRoute", "calls", "calls.test", "  - sessionPersistence: {type: Header, sessionName: x-session}\n    backendRefs: ["+makeRef("calls", 1)+"]\n")
-	manifest := with(t, compile(t, input, nil, "--filter", "native", "--native-path", installModule(t, "liblimpet.so"),
+	manifest := with(t, compile(t, input, nil, "--filter", "native", "--filter-path", installModule(t, "liblimpet.so"),
 		"--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), input)
 	start(t, manifest)
 	eventually(t, "calls are served", func() bool {
@@ -119,7 +119,7 @@ func TestNativeCalls(t *testing.T) {
 // are served.
 func TestNativeNeedsItsModule(t *testing.T) {
 	startBackends(t)
-	manifest := with(t, compile(t, shop(1), nil, "--filter", "native", "--native-path", installModule(t, "liblimpet.so"),
+	manifest := with(t, compile(t, shop(1), nil, "--filter", "native", "--filter-path", installModule(t, "liblimpet.so"),
 		"--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), shop(1))
 	manifest = edited(t, manifest, "EnvoyProxy", "host", func(d object) { delete(d["spec"].(object), "dynamicModules") })
 	start(t, manifest).serves(t, "plain.test/")

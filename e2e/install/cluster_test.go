@@ -22,7 +22,13 @@ type cluster struct {
 // startCluster starts a cluster for a test. Nothing of limpet or of Gateway API is in it. Flags are the API server's.
 func startCluster(t *testing.T, flags ...string) *cluster {
 	t.Helper()
-	limpet, envoy := buildLimpet(t, t.TempDir()), os.Getenv("ENVOY")
+	return startClusterWith(t, buildLimpet(t, t.TempDir()), flags...)
+}
+
+// startClusterWith is startCluster with a program that the image of limpet has.
+func startClusterWith(t *testing.T, limpet string, flags ...string) *cluster {
+	t.Helper()
+	envoy := os.Getenv("ENVOY")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,9 @@ const pinHeader = "X-Limpet-Pin"
 type backend struct {
 	address string
 	// pins counts the requests that arrived with the pin header.
-	pins   atomic.Int64
+	pins atomic.Int64
+	// leads counts those with the header that leads sessions to a backend of a split.
+	leads  atomic.Int64
 	server *http.Server
 }
 
@@ -38,6 +40,9 @@ func newBackend(t testing.TB, at string) *backend {
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(r.Header[pinHeader]) > 0 {
 		b.pins.Add(1)
+	}
+	if len(r.Header[leadHeader]) > 0 {
+		b.leads.Add(1)
 	}
 	if plant := r.Header.Get("X-Plant"); plant != "" {
 		w.Header().Set(pinHeader, plant)

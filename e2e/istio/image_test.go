@@ -38,7 +38,7 @@ func TestImage(t *testing.T) {
 	if want, err := os.ReadFile(shipped.wasm); err != nil || !bytes.Equal(module, want) {
 		t.Errorf("the agent has a module of %d bytes, not the %d of dist/limpet.wasm (%v)", len(module), len(want), err)
 	}
-	if _, fetched = fetchedModule(t, at, "oci://"+image, "--wasm-sha256", strings.Repeat("0", 64)); fetched {
+	if _, fetched = fetchedModule(t, at, "oci://"+image+"@sha256:"+strings.Repeat("0", 64)); fetched {
 		t.Error("the agent takes an image of another digest")
 	}
 }

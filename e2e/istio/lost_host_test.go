@@ -106,30 +106,50 @@ spec:
   subsets: [{name: one, labels: {half: one}}, {name: two, labels: {half: two}}]
 `
 
-// TestSplitsKeepASessionInEachPart: the weights choose a subset for every request, and its session the host in it.
-func TestSplitsKeepASessionInEachPart(t *testing.T) {
+// TestSubsetsKeepTheirSessions: the weights choose a subset for new sessions alone.
+func TestSubsetsKeepTheirSessions(t *testing.T) {
 	d := onVirtualService(t, "")
 	d.backends = append(d.backends, newBackend(t, "127.0.0.1:0"))
 	d.input = virtualService(d.port, d.backends, "") + subsets
-	d.input = strings.Replace(d.input, "route: [{destination: {host: be.app.internal}}]",
-		"route: [{destination: {host: be.app.internal, subset: one}, weight: 50}, {destination: {host: be.app.internal, subset: two}, weight: 50}]", 1)
-	half := map[string]string{}
+	d.input = swap(t, d.input, "route: [{destination: {host: be.app.internal}}]",
+		"route: [{destination: {host: be.app.internal, subset: one}, weight: 50}, {destination: {host: be.app.internal, subset: two}, weight: 50}]")
 	for i, b := range d.backends {
-		part := []string{"one", "two"}[i%2]
-		half[b.address] = part
-		_, port, _ := strings.Cut(b.address, ":")
-		d.input = strings.Replace(d.input, "{http: "+port+"}}", "{http: "+port+"}, labels: {half: "+part+"}}", 1)
+		d.input = labelled(d.input, b, "half: "+[]string{"one", "two"}[i%2])
 	}
 	m := run(t, d)
-	c, hosts := m.fresh(), map[string]map[string]bool{"one": {}, "two": {}}
-	for range 3 * rounds {
-		a := c.request(t, "/cart/add")
-		hosts[half[a.backend]][a.backend] = true
+	if err := sticks(t, m); err != nil {
+		t.Error(err)
 	}
-	if len(hosts["one"]) != 1 || len(hosts["two"]) != 1 {
+	if met := m.spread(t, "/cart/add"); len(met) < 3 {
+		t.Errorf("clients without sessions met only %v", met)
+	}
+}
+
+// TestSplitsKeepASessionInEachPart: in Gateway API 1.7 the weights choose a backend for every request, and its session the host in it.
+func TestSplitsKeepASessionInEachPart(t *testing.T) {
+	d := deployment{port: freePort(t), backends: loopbacks(t, 5), flags: []string{"--keys", keyFile(t, "old")}}
+	input := canaryInput(d.port, d.backends[0].port(), "HTTPRoute", [3]int{50, 50, 0})
+	input, _, _ = strings.Cut(input, "\n---\napiVersion: limpet.dev/v1alpha1\n")
+	d.input = swap(t, input, "  - name: cart\n", "  - name: cart\n    sessionPersistence: {cookie: {name: cart}}\n")
+	m := run(t, d)
+	c, hosts := m.fresh(), map[string]bool{}
+	for range 3 * rounds {
+		hosts[c.request(t, "/cart/add").backend] = true
+	}
+	if v1, v2 := countHosts(hosts, d.backends[:2]), countHosts(hosts, d.backends[2:4]); v1 != 1 || v2 != 1 || len(hosts) != 2 {
 		t.Errorf("a client met the hosts %v", hosts)
 	}
 	if met := m.spread(t, "/cart/add"); len(met) < 3 {
 		t.Errorf("clients without sessions met only %v", met)
 	}
+}
+
+// countHosts counts those of some backends that were met.
+func countHosts(met map[string]bool, backends []*backend) (n int) {
+	for _, b := range backends {
+		if met[b.address] {
+			n++
+		}
+	}
+	return n
 }

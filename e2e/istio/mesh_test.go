@@ -94,7 +94,7 @@ func (d deployment) compile(t testing.TB) []object {
 	}
 	filter := []string{"--wasm-url", "file://" + shipped.wasm}
 	if d.native != "" {
-		filter = []string{"--filter", "native", "--native-path", d.native}
+		filter = []string{"--filter", "native", "--filter-path", d.native}
 	}
 	args := slices.Concat([]string{"compile", "-t", "istio", "-f", in}, filter, d.flags)
 	command := exec.Command(shipped.limpet, args...)
@@ -166,7 +166,7 @@ func sorted(t testing.TB, input string, written []object) (istio, kubernetes str
 		switch {
 		case strings.HasPrefix(version, "limpet.dev/"):
 		case strings.Contains(version, "istio.io/"):
-			ours = append(ours, o)
+			ours = replaced(ours, o)
 		default:
 			theirs = replaced(theirs, o)
 		}

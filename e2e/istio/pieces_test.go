@@ -151,7 +151,7 @@ func TestNativePin(t *testing.T) {
 	t.Cleanup(func() { features.EnablePersistentSessionFilter.Store(false) })
 	d := onGatewayAPI(t, 3, 0)
 	d.input = swap(t, d.input, "labels: {istio.io/persistent-session: limpet}", "labels: {app: be}")
-	d.flags = append(d.flags, "--istio-native-pin")
+	d.flags = append(d.flags, "--istio=native-pin=true")
 	run(t, d).passes(t)
 }
 
@@ -161,7 +161,7 @@ func TestNativePinNeedsItsLabel(t *testing.T) {
 	t.Cleanup(func() { features.EnablePersistentSessionFilter.Store(false) })
 	d := onGatewayAPI(t, 3, 0)
 	d.input = swap(t, d.input, "labels: {istio.io/persistent-session: limpet}", "labels: {app: be}")
-	d.flags, d.change = append(d.flags, "--istio-native-pin"), withoutKind("Service")
+	d.flags, d.change = append(d.flags, "--istio=native-pin=true"), withoutKind("Service")
 	if err := sticks(t, run(t, d)); err == nil {
 		t.Error("sessions stick without the label")
 	}

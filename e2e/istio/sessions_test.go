@@ -77,7 +77,7 @@ func TestVirtualService(t *testing.T) { run(t, onVirtualService(t, "")).passes(t
 func TestGatewayAPI(t *testing.T) { run(t, onGatewayAPI(t, 3, 0)).passes(t) }
 
 func TestTrafficExtension(t *testing.T) {
-	run(t, onVirtualService(t, "", "--istio-traffic-extension", "--istio-phase", "STATS")).passes(t)
+	run(t, onVirtualService(t, "", "--istio=traffic-extension=true,phase=STATS")).passes(t)
 }
 
 func TestHeaderSessions(t *testing.T) {

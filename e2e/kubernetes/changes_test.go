@@ -61,7 +61,7 @@ func foundTown(t *testing.T, flags ...string) *town {
 	}
 	w.setAll(t)
 	w.serving = harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), w.port, harness.Ring{}, append([]string{
-		"--system-namespace", "default", "--keys-secret", w.secret,
+		"--system-namespace", "default", "--keys", "secret/" + w.secret,
 	}, flags...)...)
 	return w
 }

@@ -139,7 +139,7 @@ spec:
 func TestDeletedRing(t *testing.T) {
 	c, port := openShop(t, "10.244.15.5", "10.244.15.6")
 	const name = "limpet-keys-of-deleted"
-	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.Ring{}, "--system-namespace", "default", "--keys-secret", name)
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.Ring{}, "--system-namespace", "default", "--keys", "secret/"+name)
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
 	client := envoy.Client()

@@ -21,7 +21,7 @@ func TestSessionsEnded(t *testing.T) {
 	ring := harness.NewRing("k", "next")
 	c.setRingOf(t, secret, ring.Only("k").JSON(t))
 	first := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.Ring{}, "--system-namespace", "default",
-		"--keys-secret", secret)
+		"--keys", "secret/"+secret)
 	route := object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "cart")
 	ended := func() (words string, at time.Time) { return endedOf(c.get(t, route)) }
 	says := func(want string) func() bool {

@@ -255,7 +255,7 @@ func TestOldIsTold(t *testing.T) {
 func TestLeader(t *testing.T) {
 	w := newTown(t)
 	defer w.leave(t)
-	standby := harness.ServeCluster(t, w.c.Kubeconfig(standin.AdminToken), w.port, harness.Ring{}, "--system-namespace", "default", "--keys-secret", w.secret)
+	standby := harness.ServeCluster(t, w.c.Kubeconfig(standin.AdminToken), w.port, harness.Ring{}, "--system-namespace", "default", "--keys", "secret/"+w.secret)
 	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
 	follows := func(what string) {
 		t.Helper()

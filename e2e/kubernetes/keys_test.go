@@ -49,7 +49,7 @@ func (c *cluster) setRingOf(t *testing.T, secret, text string) {
 // ends by any of it, and the ring is sealed on its way.
 func TestKeysInSecret(t *testing.T) {
 	c, port := openShop(t, "10.244.0.1", "10.244.0.2", "10.244.0.3")
-	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.Ring{}, "--system-namespace", "default", "--keys-secret", ringSecret,
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.Ring{}, "--system-namespace", "default", "--keys", "secret/"+ringSecret,
 		"--rotate-keys", "30d")
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)

@@ -111,8 +111,8 @@ func newFleet(t *testing.T) *fleet {
 	f.setConfig(t, "replicas: 1")
 	args := []string{
 		"--system-namespace", "managed", "--controller-name", "limpet.dev/managed", "--bind", "0.0.0.0", "--listen", serverAddress,
-		"--tls-cert", filepath.Join(folder, "server.crt"), "--tls-key", filepath.Join(folder, "server.key"), "--client-ca", filepath.Join(folder, "server-ca.crt"), "--token-audience", "limpet.dev",
-		"--manage-proxies", "--proxy-image", "envoy:1", "--helper-image", "limpet:1", "--proxy-server", serverName + ":18000",
+		"--tls-cert", filepath.Join(folder, "server.crt"), "--tls-key", filepath.Join(folder, "server.key"), "--tls-ca", filepath.Join(folder, "server-ca.crt"), "--token-audience", "limpet.dev",
+		"--manage-proxies", "envoy:1", "--helper-image", "limpet:1", "--proxy-server", serverName + ":18000",
 		"--proxy-ca", filepath.Join(folder, "server-ca.crt"), "--infrastructure-keys", "team,example.com/*",
 	}
 	f.serving = harness.ServeCluster(t, f.asLimpet(t), 80, f.keys.Only("old"), args...)

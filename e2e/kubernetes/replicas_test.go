@@ -73,7 +73,7 @@ spec:
   containers:
   - name: limpet
     image: limpet
-    args: [serve, --wasm-path=limpet.wasm, --system-namespace=asked, --controller-name=limpet.dev/asked, --keys-secret=limpet-keys, --root-secret=limpet-root, --probes=0.0.0.0:18003]
+    args: [serve, --filter-path=limpet.wasm, --system-namespace=asked, --controller-name=limpet.dev/asked, --keys=secret/limpet-keys, --root=secret/limpet-root, --probes=0.0.0.0:18003]
     readinessProbe: {httpGet: {path: /readyz, port: 18003}}
 `
 

@@ -38,6 +38,7 @@ type speedWorld struct {
 	writes  atomic.Int64 // of the Gateway
 	serving *harness.Serving
 	envoy   *harness.Envoy
+	odd     bool // of a Service whose pod is another again and again
 }
 
 func newSpeedWorld(t *testing.T, flags ...string) *speedWorld {

@@ -59,8 +59,8 @@ func TestStolenSecret(t *testing.T) {
 	authority := harness.NewAuthority(t)
 	folder := c.setTLSSecret(t, "xds-tls", authority, harness.NewAuthority(t))
 	ring := harness.NewRing("k")
-	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, ring, "--system-namespace", "default", "--tls-secret", "xds-tls",
-		"--token-audience", audience, "--manage-proxies", "--proxy-image", "envoy:1", "--helper-image", "limpet:1", "--proxy-server", "localhost:18000")
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, ring, "--system-namespace", "default", "--tls-cert", "secret/xds-tls",
+		"--token-audience", audience, "--manage-proxies", "envoy:1", "--helper-image", "limpet:1", "--proxy-server", "localhost:18000")
 	flags := func(namespace, account string) []string {
 		file := filepath.Join(folder, account+".token")
 		replace(t, file, c.token(t, namespace, account, audience))
@@ -69,7 +69,7 @@ func TestStolenSecret(t *testing.T) {
 	shops, stolen := c.secretRoot(t, "default", "edge-limpet"), c.secretRoot(t, "evil", "gw-limpet")
 	asShop := flags("default", "limpet-edge")
 	own := s.BootstrapOf(t, harness.EdgeGateway, port, shops, asShop...).Start(t)
-	mallorys := s.BootstrapOf(t, "evil/gw", evilPort, stolen, append(flags("evil", "limpet-gw"), "--admin-all")...).Start(t)
+	mallorys := s.BootstrapOf(t, "evil/gw", evilPort, stolen, append(flags("evil", "limpet-gw"), "--admin=all")...).Start(t)
 	s.AwaitSettled(t)
 
 	dump := mallorys.Admin(t, "/config_dump")

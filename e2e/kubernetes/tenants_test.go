@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
@@ -115,4 +118,129 @@ func (w *speedWorld) addLarge(t *testing.T) {
 	matches := strings.Repeat(fmt.Sprintf("{path: {value: /%s}}, ", strings.Repeat("p", 1000)), 63) + "{path: {value: /}}"
 	rule := "{matches: [" + matches + "], backendRefs: [{name: nowhere, port: 80}]}"
 	w.c.set(t, fmt.Sprintf("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: large, namespace: hostile}\nspec: {parentRefs: [{name: edge}], rules: [%s]}\n", rule))
+}
+
+// TestFlappingTenant: all pods behind 900 addresses of a namespace are others six times a second. What others' endpoints become is live
+// meanwhile after at most five times as long as without.
+func TestFlappingTenant(t *testing.T) {
+	w := newSpeedWorld(t)
+	if err := w.addService(t.Context(), 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.addRoute(t.Context(), 0, "speed-0"); err != nil {
+		t.Fatal(err)
+	}
+	w.c.set(t, flappingTenant+flappingPods(0))
+	eventually(t, "the tenant's pods are served", func() bool {
+		return strings.Contains(fmt.Sprint(served(t, w.serving, "flapping/edge")["endpoints"]), "10.9.4.100")
+	})
+	n := harness.Size(20, 100)
+	w.flipEndpoints(t, 3) // for what is done for the first time
+	calm := w.flipEndpoints(t, n)
+	ctx, stop := context.WithCancel(t.Context())
+	flaps := make(chan int)
+	go func() { flaps <- w.flapPods(ctx, t) }()
+	meanwhile := w.flipEndpoints(t, n)
+	stop()
+	count := <-flaps
+	times := float64(meanwhile[len(meanwhile)/2]) / float64(calm[len(calm)/2])
+	fmt.Printf("tenants: another's endpoints are live: calm %s; while 900 pods change %d times %s: %.1f times as long\n",
+		quantiles(calm), count, quantiles(meanwhile), times)
+	if worst := meanwhile[len(meanwhile)-1]; worst > 10*time.Second || harness.FullSize() && times > 5 {
+		t.Errorf("another's endpoints took %v, %.1f times as long as in the calm", worst, times)
+	}
+	harness.RecordResult(t, "a tenant's 900 pods change six times a second (limpet serve)", harness.Result{
+		Changes: count + n, Note: fmt.Sprintf("others' endpoints take %.1f times as long as in the calm", times),
+	})
+	w.c.remove(t, object("gateway.networking.k8s.io/v1", "Gateway", "flapping", "edge"))
+	w.empty(t, 1)
+}
+
+const flappingTenant = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: flapping}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: flapping}
+spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 8000}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: pods, namespace: flapping}
+spec: {parentRefs: [{name: edge}], rules: [{backendRefs: [{name: pods, port: 80}]}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: pods, namespace: flapping}
+spec: {clusterIP: None, ports: [{port: 80}]}
+---`
+
+// flappingPods are 900 addresses with other pods for each number.
+func flappingPods(number int) string {
+	var text strings.Builder
+	text.WriteString(`
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: pods-1, namespace: flapping, labels: {kubernetes.io/service-name: pods}}
+addressType: IPv4
+ports: [{port: 80}]
+endpoints:
+`)
+	for i := range 900 {
+		fmt.Fprintf(&text, "- {addresses: [10.9.%d.%d], targetRef: {kind: Pod, name: p%d, namespace: flapping, uid: u%d-%d}}\n", i/200, 1+i%200, i, i, number)
+	}
+	return text.String()
+}
+
+// flapPods has them change until ctx ends, and gives how often.
+func (w *speedWorld) flapPods(ctx context.Context, t *testing.T) (count int) {
+	resource, err := w.c.resourceOf(object("discovery.k8s.io/v1", "EndpointSlice", "flapping", ""))
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	tick := time.NewTicker(160 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		o := &unstructured.Unstructured{}
+		err := yaml.Unmarshal([]byte(flappingPods(count+1)), &o.Object)
+		if err == nil {
+			_, err = resource.Update(ctx, o, metav1.UpdateOptions{})
+		}
+		if err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+		count++
+		<-tick.C
+	}
+	return count
+}
+
+// flipEndpoints has a Service's pod be another, again and again, and measures from before that is written until the new one answers.
+func (w *speedWorld) flipEndpoints(t *testing.T, n int) (took []time.Duration) {
+	t.Helper()
+	for range n {
+		w.odd = !w.odd
+		port, want := firstPort, "first"
+		if w.odd {
+			port, want = secondPort, "second"
+		}
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(endpointsText(0, 1, port)), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if _, err := w.slices.Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for backend := ""; backend != want; time.Sleep(2 * time.Millisecond) {
+			_, backend = w.get(t, hostOf(0))
+		}
+		took = append(took, time.Since(begun))
+		time.Sleep(30 * time.Millisecond) // so that changes do not come in step with the others'
+	}
+	slices.Sort(took)
+	return took
 }

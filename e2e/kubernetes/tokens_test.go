@@ -151,7 +151,7 @@ func TestTokens(t *testing.T) {
 	file := filepath.Join(folder, "token")
 	replace(t, file, c.ending(t, good, ends.Add(-leeway)))
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default",
-		"--tls-secret", "xds-tls", "--token-audience", audience)
+		"--tls-cert", "secret/xds-tls", "--token-audience", audience)
 	envoy := s.Bootstrap(t, "--token-file", file, "--tls-ca", filepath.Join(folder, "server-ca.crt"), "--server-name", "localhost").Start(t)
 	s.AwaitSettled(t)
 	client := envoy.Client()
@@ -212,7 +212,7 @@ func TestTLSInSecret(t *testing.T) {
 	c, port := openShop(t, "10.244.0.1")
 	first, second := harness.NewAuthority(t), harness.NewAuthority(t)
 	folder := c.setTLSSecret(t, "xds-mtls", first, first)
-	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default", "--tls-secret", "xds-mtls")
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default", "--tls-cert", "secret/xds-mtls")
 	envoy := s.Bootstrap(t, "--tls-cert", folder+"/edge.crt", "--tls-key", folder+"/edge.key", "--tls-ca", folder+"/server-ca.crt",
 		"--server-name", "localhost").Start(t)
 	s.AwaitSettled(t)

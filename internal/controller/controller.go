@@ -80,6 +80,9 @@ type Controller struct {
 	Memory  *memory.Memory
 	// Admitted says that an API server has admitted the objects, and that nothing at all may be served.
 	Admitted bool
+	// Again, if there is one, has Changes tell of a change once more. The sources are objects of an API server then, whose namespaces take
+	// turns.
+	Again func()
 	// Strict has Start fail when a file is no good, in place of going on without it.
 	Strict bool
 	// Probe says that the Envoy runs here: a listener at an address that this machine has not, or not free, is left out, and the address
@@ -124,8 +127,10 @@ type loop struct {
 	changes   int       // so far
 	until     time.Time // when the same input comes to something else, as a host will have drained; zero is never
 	collected time.Time
-	readError string // the last one, empty since the input could be read again
-	failure   string // why the last pass failed, empty where it did not, or of another input
+	turns     turns
+	waiting   time.Time // since when there is a change whose turn has not come; zero for none
+	readError string    // the last one, empty since the input could be read again
+	failure   string    // why the last pass failed, empty where it did not, or of another input
 }
 
 // remembered is what a pass leaves to the next ones.
@@ -198,10 +203,32 @@ func (c *Controller) reread(since time.Time) {
 		return
 	}
 	c.loop.readError = ""
-	if !now.equal(&c.loop.input) {
-		c.loop.input, c.loop.failure = now, ""
-		c.pass(since)
+	if now.equal(&c.loop.input) {
+		return
 	}
+	since = c.takeTurn(&now, since)
+	c.loop.input, c.loop.failure = now, ""
+	c.pass(since)
+	if !c.loop.waiting.IsZero() {
+		c.Again()
+	}
+}
+
+// takeTurn takes from an input the changes whose turn it is not yet. It gives the time of the first sign of a change that is in it.
+func (c *Controller) takeTurn(in *Input, since time.Time) time.Time {
+	if c.Again == nil {
+		return since
+	}
+	first, waits := since, false
+	if !c.loop.waiting.IsZero() {
+		first = c.loop.waiting
+	}
+	if in.Sources, waits = c.loop.turns.take(c.loop.input.Sources, in.Sources, time.Now()); !waits {
+		c.loop.waiting = time.Time{}
+		return first
+	}
+	c.loop.waiting = first
+	return since
 }
 
 // pass compiles and publishes the input that was read last, and says what that came to.

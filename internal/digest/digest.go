@@ -18,9 +18,12 @@ func IsHex(text string) bool {
 	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
 }
 
+// Mark stands between a reference and the SHA-256 of its content.
+const Mark = "@sha256:"
+
 // FromReference gives what a reference to an image pins its content by, NAME@sha256:DIGEST; false where it pins
 // nothing.
 func FromReference(reference string) (sum string, pinned bool) {
-	_, sum, pinned = strings.Cut(reference, "@sha256:")
+	_, sum, pinned = strings.Cut(reference, Mark)
 	return sum, pinned
 }

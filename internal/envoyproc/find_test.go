@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFind: the flag goes before the environment, which goes before PATH.
+// TestFind: the environment goes before PATH.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	program := func(name string) string {
@@ -17,23 +17,22 @@ func TestFind(t *testing.T) {
 		}
 		return path
 	}
-	flag, variable, onPath := program("flag"), program("variable"), program("envoy")
+	variable, onPath := program("variable"), program("envoy")
 	text := filepath.Join(dir, "text")
 	if err := os.WriteFile(text, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ flag, variable, path, want, fails string }{
-		{flag: flag, variable: variable, path: dir, want: flag},
+	for _, c := range []struct{ variable, path, want, fails string }{
 		{variable: variable, path: dir, want: variable},
 		{path: dir, want: onPath},
-		{flag: "flag", path: dir, want: flag},
-		{flag: text, variable: variable, path: dir, fails: `--envoy: "` + text + `" is not a program`},
+		{variable: "variable", path: dir, want: variable},
+		{variable: text, path: dir, fails: `ENVOY: "` + text + `" is not a program`},
 		{variable: "gone", path: dir, fails: `ENVOY: "gone" is not a program`},
 		{path: filepath.Join(dir, "empty"), fails: "no Envoy on PATH"},
 	} {
 		t.Setenv("ENVOY", c.variable)
 		t.Setenv("PATH", c.path)
-		got, err := Find(c.flag)
+		got, err := Find()
 		if got != c.want || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 			t.Errorf("%+v: got %q, %v", c, got, err)
 		}

@@ -37,8 +37,10 @@ const serverPercent = 50
 
 // ForServer keeps the heap small, and collects as often as it must before a container's limit ends the process.
 func ForServer() {
-	if !isSetByEnvironment() {
+	if os.Getenv("GOGC") == "" { // be there a limit or not: the heap reaches it otherwise, whatever it needs
 		debug.SetGCPercent(serverPercent)
+	}
+	if !isSetByEnvironment() {
 		debug.SetMemoryLimit(limitOf(ContainerLimit()))
 	}
 }

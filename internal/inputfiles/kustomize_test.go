@@ -20,7 +20,7 @@ func TestKustomization(t *testing.T) {
 		"a file of elsewhere": {
 			"resources: [../base]\nconfigMapGenerator: [{name: x, files: [/etc/hostname]}]", "error: security; file '/etc/hostname' is not in or below",
 		},
-		"no kustomization": {"", "error: unable to find one of 'kustomization.yaml'"},
+		"no kustomization": {"", "error: there is no kustomization.yaml in this folder"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

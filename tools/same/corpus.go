@@ -106,19 +106,18 @@ func pickFlags(r *rand.Rand, target string) flags {
 			*to = append(*to, pick(r, choices))
 		}
 	}
-	add(&f.reading, 2, "--assume-admitted")
 	add(&f.reading, 2, "--gateway-api=1.6", "--gateway-api=1.7")
-	add(&f.reading, 8, "--class-policy-namespace=default", "--class-policy-namespace=infra")
-	add(&f.reading, 8, "--partial-split=reject", "--partial-split=all")
-	add(&f.reading, 16, "--bind=127.0.0.1", "--bind=::1")
+	add(&f.reading, 8, "--system-namespace=default", "--system-namespace=infra")
+	add(&f.writing, 16, "--bind=127.0.0.1", "--bind=::1")
+	add(&f.writing, 2, "--assume-admitted")
 	add(&f.writing, 16, "--admin=none", "--admin=127.0.0.1:9999")
 	if target == "istio" {
-		add(&f.writing, 5, "--istio-phase=AUTHN", "--istio-phase=STATS")
-		add(&f.writing, 5, "--istio-priority=10")
-		add(&f.writing, 5, "--istio-fail-strategy=FAIL_OPEN", "--istio-fail-strategy=FAIL_CLOSE")
-		add(&f.writing, 5, "--istio-root-namespace=mesh")
-		add(&f.writing, 3, "--istio-traffic-extension")
-		add(&f.writing, 3, "--istio-native-pin")
+		add(&f.writing, 5, "--istio=phase=AUTHN", "--istio=phase=STATS")
+		add(&f.writing, 5, "--istio=priority=10")
+		add(&f.writing, 5, "--istio=fail-strategy=FAIL_OPEN", "--istio=fail-strategy=FAIL_CLOSE")
+		add(&f.writing, 5, "--istio=root-namespace=mesh")
+		add(&f.writing, 3, "--istio=traffic-extension=true")
+		add(&f.writing, 3, "--istio=native-pin=true")
 	}
 	return f
 }

@@ -61,8 +61,8 @@ func (in *input) args(command string) []string {
 // of the output.
 func defaultFlags(target string) flags {
 	return flags{target: target, writing: []string{
-		"--wasm-path", "dist/limpet.wasm",
-		"--wasm-url", "https://example.com/limpet.wasm", "--wasm-sha256", strings.Repeat("0123456789abcdef", 4),
+		"--filter-path", "dist/limpet.wasm",
+		"--wasm-url", "https://example.com/limpet.wasm@sha256:" + strings.Repeat("0123456789abcdef", 4),
 	}}
 }
 
@@ -73,7 +73,7 @@ const goldenRoot = "dGVzdC1yb290LXRlc3Qtcm9vdC10ZXN0LXJvb3QtdGVzdC1yb290"
 const goldenRing = `{"keys": [{"id": "test", "secret": "dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQ"}]}`
 
 // readingFlags are the goldens' options that all commands have as flags.
-var readingFlags = []string{"bind", "gateway-api", "class-policy-namespace", "partial-split", "assume-admitted"}
+var readingFlags = []string{"gateway-api", "system-namespace"}
 
 var optionsLine = regexp.MustCompile(`^# options: (.*)\n`)
 
@@ -104,13 +104,9 @@ func (f *flags) add(word, keyFile string) error {
 	case "native":
 		f.writing = []string{"--filter=native"}
 	case "native-path":
-		f.writing = []string{"--filter=native", "--" + word}
+		f.writing = []string{"--filter=native", "--filter-path=" + value}
 	case "wasm":
-		if slices.Contains(f.writing, "--filter=native") {
-			f.writing = append(f.writing, "--native-path="+value)
-		} else {
-			f.writing = append(f.writing, "--wasm-path="+value)
-		}
+		f.writing = append(f.writing, "--filter-path="+value)
 	case "keys":
 		switch value {
 		case "clear":

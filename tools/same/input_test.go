@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-const shopText = `# options: target=istio strict gateway-api=1.7 istio-native-pin keys=sealed wasm=/x.wasm bind=::1
+const shopText = `# options: target=istio strict gateway-api=1.7 istio=native-pin=true keys=sealed wasm=/x.wasm bind=::1
 kind: GatewayClass
 metadata: {name: limpet}
 ---
@@ -30,9 +30,9 @@ metadata: {name: cart-1, labels: {kubernetes.io/service-name: cart}}
 
 func TestParseOptions(t *testing.T) {
 	got, err := parseOptions([]byte(shopText), "keys.json")
-	want := flags{target: "istio", strict: true, reading: []string{"--gateway-api=1.7", "--bind=::1"}}
+	want := flags{target: "istio", strict: true, reading: []string{"--gateway-api=1.7"}}
 	want.writing = append(defaultFlags("").writing,
-		"--istio-native-pin", "--keys", "keys.json", "--wasm-path=/x.wasm")
+		"--istio=native-pin=true", "--keys", "keys.json", "--filter-path=/x.wasm", "--bind=::1")
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}

@@ -140,7 +140,7 @@ func (r *Rig) deployServed(keys, dir string, in documentFields, admin int) (*Env
 			return nil, err
 		}
 		server = exec.Command(limpet, r.arguments(in.Deployment, "serve", "-f", file, "--bind", "127.0.0.1", "--listen", listen,
-			"--admin", loopback(ports[1]), "--owners-file", filepath.Join(dir, "owners.json"))...)
+			"--admin", loopback(ports[1]), "--state-dir", filepath.Join(dir, "state"))...)
 		server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 		if err := startUntil(server, "changes of the input reach Envoys"); err != nil {
 			return nil, err
@@ -159,9 +159,9 @@ func (r *Rig) deployServed(keys, dir string, in documentFields, admin int) (*Env
 
 // arguments are those of a limpet, with the deployment's filter and flags.
 func (r *Rig) arguments(d Deployment, own ...string) []string {
-	filter := []string{"--wasm-path", r.wasm}
+	filter := []string{"--filter-path", r.wasm}
 	if d.Native {
-		filter = []string{"--filter", "native", "--native-path", filepath.Join(r.root, "dist", "liblimpet.so")}
+		filter = []string{"--filter", "native", "--filter-path", filepath.Join(r.root, "dist", "liblimpet.so")}
 	}
 	return slices.Concat(own, filter, d.Flags)
 }

@@ -49,8 +49,8 @@ type ProxyConfigSpec struct {
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// Image is Envoy's. It has the filter where --wasm-path of limpet serve says, unless proxies fetch that. Left out: that of
-	// --proxy-image.
+	// Image is Envoy's. It has the filter where --filter-path of limpet serve says, unless proxies fetch that. Left out: that of
+	// --manage-proxies.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +optional

@@ -35,9 +35,9 @@ func servedFilter(t testing.TB, native bool) []string {
 	t.Helper()
 	shipped := Find(t)
 	if native {
-		return []string{"--filter", "native", "--native-path", filepath.Join(shipped.Root, "dist", "liblimpet.so")}
+		return []string{"--filter", "native", "--filter-path", filepath.Join(shipped.Root, "dist", "liblimpet.so")}
 	}
-	return []string{"--wasm-path", shipped.Wasm}
+	return []string{"--filter-path", shipped.Wasm}
 }
 
 // filterName is that of the filter in the chain.

@@ -33,10 +33,14 @@ func (b *builder) withhold() {
 	}
 	for _, list := range b.ports {
 		for _, l := range list {
+			had := len(l.attached)
 			for _, route := range slices.Collect(maps.Keys(l.common)) {
 				if _, short := b.layout.routes[routeAt{route.Ref(), l.gateway.Key()}]; short {
 					l.leave(route)
 				}
+			}
+			if len(l.attached) < had {
+				l.attached = maps.Collect(maps.All(l.attached)) // a map keeps the memory of what it had
 			}
 		}
 	}
@@ -315,9 +319,6 @@ func (l *listener) join(route *Route) (bool, *Route) {
 	l.common[route] = common
 	for _, hostname := range common {
 		l.attached[hostname] = append(l.attached[hostname], route)
-		if l.first[hostname] == nil {
-			l.first[hostname] = route
-		}
 	}
 	if len(common) > 0 {
 		l.last = route
@@ -344,21 +345,24 @@ func (l *listener) intersectRoute(route *Route) (common []string) {
 // of one hostname are of one kind, so the first of each speaks for them.
 func (l *listener) findRival(route *Route, hostnames []string) *Route {
 	var first *Route
-	consider := func(r *Route) {
-		if r != nil && r.Kind != route.Kind && (first == nil || resource.ByAge(r, first) < 0) {
+	consider := func(attached []*Route) {
+		if len(attached) == 0 {
+			return
+		}
+		if r := attached[0]; r.Kind != route.Kind && (first == nil || resource.ByAge(r, first) < 0) {
 			first = r
 		}
 	}
 	for _, hostname := range hostnames {
 		for _, wider := range coverings(hostname) {
-			consider(l.first[wider])
+			consider(l.attached[wider])
 		}
 		if countWildcard(hostname) == 0 {
 			continue // nothing is narrower
 		}
-		for narrower, r := range l.first {
+		for narrower, attached := range l.attached {
 			if covers(hostname, narrower) {
-				consider(r)
+				consider(attached)
 			}
 		}
 	}

@@ -102,16 +102,16 @@ type Layout struct {
 	// routes are those that are not attached to a Gateway.
 	routes map[routeAt]Shortage
 	// copies are those of wide hostnames, where there is no room for all.
-	copies map[hostAt]*copies
+	copies map[hostKey]*copies
 }
 
-// routeAt is a route on the listeners of a Gateway, which has a key, and hostAt a hostname of a listener, which has one, on a port.
+// routeAt is a route on the listeners of a Gateway, which has a key, and hostKey a hostname of a listener, which has one, on a port.
 type (
 	routeAt struct {
 		route   object.Ref
 		gateway string
 	}
-	hostAt struct {
+	hostKey struct {
 		port               portKey
 		listener, hostname string
 	}

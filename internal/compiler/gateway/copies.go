@@ -26,7 +26,7 @@ func (c *copies) equal(other *copies) bool {
 }
 
 // withhold gives the copies of a hostname that are not made, one of which is for want of room for some route's.
-func (l *Layout) withhold(at hostAt, about object.Ref) *copies {
+func (l *Layout) withhold(at hostKey, about object.Ref) *copies {
 	c := l.copies[at]
 	if c == nil {
 		c = &copies{routes: map[object.Ref]Shortage{}, hosts: map[string]Shortage{}, about: about}
@@ -41,7 +41,7 @@ func (b *builder) routesAt(hostname string, port portKey, d ownedHost) []*Route 
 	if len(b.layout.copies) == 0 || hostname == d.hostname {
 		return attached
 	}
-	c := b.layout.copies[hostAt{port, d.owner.Key(), hostname}]
+	c := b.layout.copies[hostKey{port, d.owner.Key(), hostname}]
 	if c == nil {
 		return attached
 	}
@@ -60,7 +60,7 @@ func (b *builder) tellCopies(port portKey, domains []ownedHost) {
 		return
 	}
 	for _, wide := range domains {
-		c := b.layout.copies[hostAt{port, wide.owner.Key(), wide.hostname}]
+		c := b.layout.copies[hostKey{port, wide.owner.Key(), wide.hostname}]
 		if c == nil {
 			continue
 		}

@@ -26,28 +26,27 @@ func newReckoner(budget Budget) *reckoner {
 	return &reckoner{
 		Usage: Usage{Gateways: map[string]Spent{}, Namespaces: map[string]Spent{}}, budget: budget,
 		hosts: map[hostAt]*sharedHosts{}, wide: map[hostAt]*wideTable{},
-		layout: &Layout{routes: map[routeAt]Shortage{}, copies: map[hostAt]*copies{}},
+		layout: &Layout{routes: map[routeAt]Shortage{}, copies: map[hostKey]*copies{}},
 	}
 }
 
 // take lays a route out at its hostnames on a Gateway, or nowhere there.
-func (k *reckoner) take(r *seatedRoute, gateway string) {
-	seats := r.seats[gateway]
+func (k *reckoner) take(r *seatedRoute, gateway string, seats []seat) {
 	fresh := k.enter(seats)
 	own := make(map[hostAt]bool, len(seats))
 	for _, s := range seats {
-		own[s.hostAt] = true
+		own[s.host()] = true
 	}
 	names := Spent{Bytes: hostOverhead * len(slices.Concat(fresh...))}
 	if short, fits := k.layOut(r, gateway, k.divide(own), Spent{Bytes: r.size}, names); !fits {
 		k.layout.routes[routeAt{r.Ref(), gateway}] = short
 		for _, s := range slices.Concat(fresh...) {
-			delete(k.hosts, s.hostAt)
+			delete(k.hosts, s.host())
 		}
 		return
 	}
 	for _, s := range seats {
-		k.takeRoute(r, gateway, s.hostAt, own)
+		k.takeRoute(r, gateway, s.host(), own)
 	}
 	for _, some := range fresh {
 		k.takeHosts(r, gateway, some)
@@ -70,7 +69,7 @@ func (k *reckoner) takeRoute(r *seatedRoute, gateway string, at hostAt, own map[
 		short, fits = k.layOut(r, gateway, to, each, Spent{})
 	}
 	if !fits {
-		k.layout.withhold(at, r.Ref()).routes[r.Ref()] = short
+		k.layout.withhold(at.key(), r.Ref()).routes[r.Ref()] = short
 		return
 	}
 	table.each, table.sizes[r.Route] = table.each+r.size, r.size
@@ -79,9 +78,9 @@ func (k *reckoner) takeRoute(r *seatedRoute, gateway string, at hostAt, own map[
 // takeHosts gives hosts that have their first route now, and share it, those of each wider hostname that came before. Those that they have
 // themselves are no copies.
 func (k *reckoner) takeHosts(r *seatedRoute, gateway string, seats []seat) {
-	shared, short, fits := k.hosts[seats[0].hostAt], map[hostAt]Shortage{}, map[hostAt]bool{}
+	shared, short, fits := k.hosts[seats[0].host()], map[hostAt]Shortage{}, map[hostAt]bool{}
 	for _, s := range seats {
-		for _, wider := range s.wider {
+		for _, wider := range s.wider() {
 			table := k.tableOf(wider)
 			if _, known := fits[wider]; !known {
 				size := table.each - table.sizes[r.Route]
@@ -91,9 +90,9 @@ func (k *reckoner) takeHosts(r *seatedRoute, gateway string, seats []seat) {
 				}
 			}
 			if fits[wider] {
-				table.hosts[s.hostAt] = true
+				table.hosts[s.host()] = true
 			} else {
-				k.layout.withhold(wider, r.Ref()).hosts[s.hostname] = short[wider]
+				k.layout.withhold(wider.key(), r.Ref()).hosts[s.covering[0]] = short[wider]
 			}
 		}
 	}

@@ -28,11 +28,10 @@ type listener struct {
 	hostname string // everything if it has none
 	// attached are the routes, by each hostname that they have in common with the listener.
 	attached map[string][]*Route
-	first    map[string]*Route // of those that are attached, by hostname
-	last     *Route            // the route attached last
+	last     *Route // the route attached last
 	// mixed says that a control plane serves it, and lets routes of several kinds have a host.
 	mixed  bool
-	ports  []portKey // that it listens on
+	places []*place // where it listens
 	common map[*Route][]string
 	// certificates are those that it can show, for TLS; without any it serves nothing.
 	certificates []ir.Certificate
@@ -255,7 +254,7 @@ func (b *builder) readOwnerSettings(g *resource.Object[gatewayv1.Gateway]) owner
 func newListener(g *resource.Object[gatewayv1.Gateway], spec *gatewayv1.Listener, index int) *listener {
 	l := &listener{
 		gateway: g, path: field.NewPath("spec", "listeners").Index(index), spec: spec, index: index,
-		hostname: anyHost, attached: map[string][]*Route{}, first: map[string]*Route{}, common: map[*Route][]string{},
+		hostname: anyHost, attached: map[string][]*Route{}, common: map[*Route][]string{},
 	}
 	if spec.Hostname != nil && *spec.Hostname != "" {
 		l.hostname = string(*spec.Hostname)
@@ -298,7 +297,7 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 	l.findOverlaps(b.ports[key])
 	b.ports[key][l.hostname] = l
 	b.claims[claim] = true
-	l.ports = append(l.ports, key)
+	l.places = append(l.places, &place{l, key})
 }
 
 const invalidKinds = string(gatewayv1.ListenerReasonInvalidRouteKinds)

@@ -25,30 +25,31 @@ func (s *someHosts) cost(more Spent) Spent {
 // enter enters the hosts among seats that had no routes, and gives those that share: all that are below the same wider hostnames with
 // routes. A listener's own hostname shares with none, for it is there without routes too.
 func (k *reckoner) enter(seats []seat) (fresh [][]seat) {
-	type place struct {
+	type group struct {
 		hostAt
+
 		wider string
 	}
-	known := map[place]int{}
+	known := map[group]int{}
 	for _, s := range seats {
-		if k.hosts[s.hostAt] != nil {
+		if k.hosts[s.host()] != nil {
 			continue
 		}
-		at := place{hostAt: s.hostAt}
-		if !s.alone {
-			at = place{hostAt{s.port, s.listener, ""}, k.listTables(s)}
+		of := group{hostAt: s.host()}
+		if !s.isAlone() {
+			of = group{hostAt{s.place, ""}, k.listTables(s)}
 		}
-		i, is := known[at]
+		i, is := known[of]
 		if !is {
 			i, fresh = len(fresh), append(fresh, nil)
-			known[at] = i
+			known[of] = i
 		}
 		fresh[i] = append(fresh[i], s)
 	}
 	for _, some := range fresh {
 		shared := &sharedHosts{hosts: make(map[hostAt]bool, len(some))}
 		for _, s := range some {
-			shared.hosts[s.hostAt], k.hosts[s.hostAt] = true, shared
+			shared.hosts[s.host()], k.hosts[s.host()] = true, shared
 		}
 	}
 	return fresh
@@ -57,7 +58,7 @@ func (k *reckoner) enter(seats []seat) (fresh [][]seat) {
 // listTables lists the hostnames with routes that cover a host.
 func (k *reckoner) listTables(s seat) string {
 	var wider []string
-	for _, at := range s.wider {
+	for _, at := range s.wider() {
 		if table := k.wide[at]; table != nil && table.each > 0 {
 			wider = append(wider, at.hostname)
 		}

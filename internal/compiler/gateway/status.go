@@ -138,7 +138,7 @@ func listStatuses(listeners []*listener) []ListenerStatus {
 	all := make([]ListenerStatus, len(listeners))
 	for i, l := range listeners {
 		all[i] = ListenerStatus{
-			Key: l.key(), Name: l.spec.Name, Bound: len(l.ports), Kinds: l.supportedKinds(), Routes: l.listRoutes(),
+			Key: l.key(), Name: l.spec.Name, Bound: len(l.places), Kinds: l.supportedKinds(), Routes: l.listRoutes(),
 			TLS: l.TLS() && !l.PassesThrough(), Certificates: len(l.certificates), Overlaps: l.overlaps, Refused: l.refused,
 			ValidatedBy: l.validatedBy,
 		}

@@ -11,34 +11,27 @@ import (
 )
 
 // Tally counts what routes come to at most, at all hostnames of the listeners that they name, for routes that come and go: as if each
-// hostname were laid out by itself. Where there is not room for that, a reckoner looks which of them share.
+// hostname were laid out by itself. Where there is not room for that, a reckoner looks which of them share. It takes no memory for
+// hostnames for which there is no room.
 type Tally struct {
-	b      *builder // for its listeners, and the budget
-	routes map[object.Ref]*seatedRoute
-	// gateways are what all routes need, and hosts what they need at a hostname. To which namespace that is charged depends on who came
-	// first: namespaces counts the routes that each has on Gateways.
-	gateways   map[string]Spent
+	b        *builder // for its listeners, and the budget
+	routes   map[object.Ref]*seatedRoute
+	gateways map[string]*gatewayTally
+	// namespaces counts the routes that each has on Gateways. To which of them copies are charged depends on who came first.
 	namespaces map[string]map[string]int
-	all        Spent
-	hosts      map[hostAt]*tallyHost
+}
+
+// gatewayTally is what routes come to on a Gateway.
+type gatewayTally struct {
+	Spent
+
+	routes int
+	// hosts are those with routes, or with more specific ones; nil while copies are not counted.
+	hosts map[hostAt]*tallyHost
 }
 
 // tallyHost is the routes at a hostname, and how many more specific hostnames with routes are below it.
 type tallyHost struct{ routes, bytes, narrower int }
-
-// seat is a hostname of a listener on a port, with those that cover it there.
-type seat struct {
-	hostAt
-	wider []hostAt
-	alone bool // it is the listener's own hostname
-}
-
-// seatedRoute is a route with the hostnames at which it wants to be on Gateways.
-type seatedRoute struct {
-	*Route
-	size  int // at one of them
-	seats map[string][]seat
-}
 
 // NewTally counts for the listeners of an input, and no routes yet.
 func NewTally(in Input) *Tally {
@@ -49,8 +42,7 @@ func NewTally(in Input) *Tally {
 
 func newTally(b *builder) *Tally {
 	return &Tally{
-		b: b, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]Spent{}, namespaces: map[string]map[string]int{},
-		hosts: map[hostAt]*tallyHost{},
+		b: b, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]*gatewayTally{}, namespaces: map[string]map[string]int{},
 	}
 }
 
@@ -72,7 +64,7 @@ func (t *Tally) Set(ref object.Ref, route *Route) {
 	if route == nil {
 		return
 	}
-	if r := t.b.seat(route); len(r.seats) > 0 {
+	if r := t.b.seat(route); len(r.on) > 0 {
 		t.routes[ref] = r
 		t.count(r, 1)
 	}
@@ -80,15 +72,21 @@ func (t *Tally) Set(ref object.Ref, route *Route) {
 
 // count counts a route in or out.
 func (t *Tally) count(r *seatedRoute, by int) {
-	for gateway, seats := range r.seats {
-		more := Spent{Bytes: by * (r.size + hostOverhead) * len(seats)}
+	for gateway, on := range r.on {
 		t.countNamespace(r.Namespace, gateway, by)
-		for _, s := range seats {
-			more.Copies += t.countAt(s, by, by*r.size)
+		g := t.gateways[gateway]
+		if g == nil {
+			g = &gatewayTally{}
+			t.gateways[gateway] = g
 		}
-		more.Bytes += more.Copies
-		t.all = t.all.plus(more)
-		if t.gateways[gateway] = t.gateways[gateway].plus(more); t.gateways[gateway] == (Spent{}) {
+		g.routes += by
+		g.Bytes += by * (r.size + hostOverhead) * on.count
+		if g.Bytes > t.b.budget.Each() {
+			g.forgetCopies()
+		} else if g.hosts != nil {
+			g.countCopies(r, t.b.listSeats(r, gateway), by)
+		}
+		if g.routes == 0 {
 			delete(t.gateways, gateway)
 		}
 	}
@@ -108,101 +106,51 @@ func (t *Tally) countNamespace(name, gateway string, routes int) {
 	}
 }
 
+// countCopies counts the copies of a route in or out, and those of others on its hostnames.
+func (g *gatewayTally) countCopies(r *seatedRoute, seats []seat, by int) {
+	copies := 0
+	for _, s := range seats {
+		copies += g.countAt(s, by, by*r.size)
+	}
+	g.Spent = g.plus(Spent{copies, copies})
+}
+
+// forgetCopies counts no copies any longer.
+func (g *gatewayTally) forgetCopies() {
+	g.Spent, g.hosts = Spent{Bytes: g.Bytes - g.Copies}, nil
+}
+
 // countAt counts a route at a hostname, and gives how many bytes more all copies are.
-func (t *Tally) countAt(s seat, routes, size int) (copies int) {
-	h := t.hostAt(s.hostAt)
+func (g *gatewayTally) countAt(s seat, routes, size int) (copies int) {
+	h := g.hostAt(s.host())
 	was := h.routes
 	h.routes, h.bytes = h.routes+routes, h.bytes+size
 	copies = size * h.narrower
 	if (was == 0) != (h.routes == 0) {
-		for _, at := range s.wider {
-			wider := t.hostAt(at)
+		for _, at := range s.wider() {
+			wider := g.hostAt(at)
 			wider.narrower += routes
 			copies += routes * wider.bytes
-			t.forget(at)
+			g.forget(at)
 		}
 	}
-	t.forget(s.hostAt)
+	g.forget(s.host())
 	return copies
 }
 
-func (t *Tally) hostAt(at hostAt) *tallyHost {
-	h := t.hosts[at]
+func (g *gatewayTally) hostAt(at hostAt) *tallyHost {
+	h := g.hosts[at]
 	if h == nil {
 		h = &tallyHost{}
-		t.hosts[at] = h
+		g.hosts[at] = h
 	}
 	return h
 }
 
-func (t *Tally) forget(at hostAt) {
-	if *t.hosts[at] == (tallyHost{}) {
-		delete(t.hosts, at)
+func (g *gatewayTally) forget(at hostAt) {
+	if *g.hosts[at] == (tallyHost{}) {
+		delete(g.hosts, at)
 	}
-}
-
-// seat finds the hostnames at which a route wants to be. Routes that will not be there for those of another kind have them counted too.
-func (b *builder) seat(route *Route) *seatedRoute {
-	r := &seatedRoute{Route: route, seats: map[string][]seat{}}
-	if len(route.FaultsOutside(report.Rules, report.ParentRefs)) > 0 {
-		return r // it is left out
-	}
-	for _, l := range b.listWanted(route) {
-		if l.StreamsOnly() {
-			continue
-		}
-		gateway := l.gateway.Key()
-		var covered [][]string // each hostname, with those that cover it
-		for _, h := range l.intersectRoute(route) {
-			covered = append(covered, coverings(h))
-		}
-		for _, port := range l.ports {
-			for _, covering := range covered {
-				if ownerOf(b.ports[port], covering) == l {
-					r.seats[gateway] = append(r.seats[gateway], l.newSeat(port, covering))
-				}
-			}
-		}
-	}
-	if len(r.seats) > 0 {
-		r.size = sizeOf(route)
-	}
-	return r
-}
-
-// newSeat is a hostname of a listener on a port, the first of those that cover it.
-func (l *listener) newSeat(port portKey, covering []string) seat {
-	s := seat{hostAt: hostAt{port, l.Key(), covering[0]}, alone: covering[0] == l.hostname}
-	for _, wider := range covering[1:] {
-		if covers(l.hostname, wider) {
-			s.wider = append(s.wider, hostAt{port, l.Key(), wider})
-		}
-	}
-	return s
-}
-
-// listWanted lists the listeners that a route names and that admit it, each once.
-func (b *builder) listWanted(route *Route) (all []*listener) {
-	add := func(l *listener) {
-		if !slices.Contains(all, l) {
-			all = append(all, l)
-		}
-	}
-	if route.Host != nil {
-		b.visitListeners(route, func(_ string, l *listener) { add(l) })
-		return all
-	}
-	for _, ref := range route.Value.Spec.ParentRefs {
-		if !b.isParent(route, ref) {
-			continue
-		}
-		for _, l := range b.listeners[parentKey(route, ref)] {
-			if isNamedBy(l, ref) && b.allows(l, route) {
-				add(l)
-			}
-		}
-	}
-	return all
 }
 
 // Layout says what there is room for, in the order of seniority (S86, S87). That is asked only of Gateways where there may not be room for
@@ -228,7 +176,7 @@ func (t *Tally) layOutAll(order *seniority.Order) (Usage, *Layout) {
 func (t *Tally) reckon(order *seniority.Order, on func(gateway string) bool) *reckoner {
 	var routes []*seatedRoute
 	for _, r := range t.routes {
-		for gateway := range r.seats {
+		for gateway := range r.on {
 			if on(gateway) {
 				routes = append(routes, r)
 				break
@@ -240,38 +188,64 @@ func (t *Tally) reckon(order *seniority.Order, on func(gateway string) bool) *re
 	})
 	k := newReckoner(t.b.budget)
 	for _, r := range routes {
-		for _, gateway := range slices.Sorted(maps.Keys(r.seats)) {
+		for _, gateway := range slices.Sorted(maps.Keys(r.on)) {
 			if on(gateway) {
-				k.take(r, gateway)
+				k.take(r, gateway, t.b.listSeats(r, gateway))
 			}
 		}
 	}
 	return k
 }
 
-// listScarce lists the Gateways on which there may not be room for all routes: because they have too many, or all of those together do
-// where a namespace has some, or all Gateways together have.
+// listScarce lists the Gateways on which there may not be room for all routes. Copies are counted on those alone that have room without.
 func (t *Tally) listScarce() map[string]bool {
-	budget, nothing, scarce := t.b.budget, Spent{}, map[string]bool{}
-	if budget.All == 0 {
+	if t.b.budget.All == 0 {
 		return nil
 	}
-	each, all := budget.Each(), !nothing.hasRoom(t.all, budget.All)
-	for gateway, spent := range t.gateways {
-		if all || !nothing.hasRoom(spent, each) {
-			scarce[gateway] = true
+	scarce := t.listFull()
+	var fresh []string
+	for gateway, g := range t.gateways {
+		if scarce[gateway] {
+			g.forgetCopies()
+		} else if g.hosts == nil {
+			fresh, g.hosts = append(fresh, gateway), map[hostAt]*tallyHost{}
+		}
+	}
+	if len(fresh) > 0 {
+		for _, r := range t.routes {
+			for _, gateway := range fresh {
+				if r.on[gateway] != nil {
+					t.gateways[gateway].countCopies(r, t.b.listSeats(r, gateway), 1)
+				}
+			}
+		}
+	}
+	return t.listFull()
+}
+
+// listFull lists the Gateways on which there is not room for all that is counted: because they have too many routes, or all of those
+// together do where a namespace has some, or all Gateways together have.
+func (t *Tally) listFull() map[string]bool {
+	var all, nothing Spent
+	for _, g := range t.gateways {
+		all = all.plus(g.Spent)
+	}
+	each, full, isFull := t.b.budget.Each(), map[string]bool{}, !nothing.hasRoom(all, t.b.budget.All)
+	for gateway, g := range t.gateways {
+		if isFull || !nothing.hasRoom(g.Spent, each) {
+			full[gateway] = true
 		}
 	}
 	for _, gateways := range t.namespaces {
 		var most Spent // that the namespace may be charged: what shares no longer is charged to whoever comes
 		for gateway := range gateways {
-			most = most.plus(t.gateways[gateway])
+			most = most.plus(t.gateways[gateway].Spent)
 		}
 		if !nothing.hasRoom(most, each) {
 			for gateway := range gateways {
-				scarce[gateway] = true
+				full[gateway] = true
 			}
 		}
 	}
-	return scarce
+	return full
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/json"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
@@ -169,6 +171,11 @@ func (p *Plan) findObject(ref object.Ref) *Object {
 			return o
 		}
 	}
+	for _, r := range p.Routes {
+		if r.Ref == ref {
+			return &r.Object
+		}
+	}
 	return nil
 }
 
@@ -182,4 +189,20 @@ type Object struct {
 	Labels map[string]string
 	// JSON is the object as it was read, without its status, for those who write it again with something added.
 	JSON []byte
+}
+
+// Parse gives the object to write again: as it was written, but for what an API server keeps there.
+func (o *Object) Parse() (map[string]any, error) {
+	doc := map[string]any{}
+	if err := json.Unmarshal(o.JSON, &doc); err != nil {
+		return doc, err
+	}
+	meta, _ := doc["metadata"].(map[string]any)
+	for _, name := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+		delete(meta, name)
+	}
+	if notes, has := meta["annotations"].(map[string]any); has {
+		delete(notes, "kubectl.kubernetes.io/last-applied-configuration")
+	}
+	return doc, nil
 }

@@ -74,6 +74,8 @@ type Backend struct {
 	Port int32
 	// Subset is the name of a part of the hosts; empty for all.
 	Subset string
+	// Tag is what tokens name it by.
+	Tag uint32
 }
 
 // AttachedRule is a rule on one listener that its route is attached to.

@@ -15,6 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
 const gatewayDocuments = `
@@ -116,14 +117,14 @@ func lowerDocuments(t *testing.T, draining *Draining, documents ...string) (*ir.
 	return lowered.Config, lowered.Traffic, s
 }
 
-// planDocuments gives the plan for Istio, which picks a backend first.
-func planDocuments(t *testing.T, documents ...string) *ir.Plan {
+// planDocuments gives the plan for Istio.
+func planDocuments(t *testing.T, release sessionapi.APIRelease, documents ...string) *ir.Plan {
 	t.Helper()
 	s := admit(t, resource.Options{ExternalControlPlane: true, Istio: true}, documents...)
 	s.ports = gateway.Build(gateway.NewInputPerGateway(s.objects, "istio.io/gateway-controller")).Ports
 	s.backends = backend.NewUnverified(s.objects)
 	s.decisions = policy.Cache{}.Decide(s.objects, s.ports, s.backends, policy.Options{
-		ExternalControlPlane: true, PerBackendSessions: true,
+		ExternalControlPlane: true, Release: release,
 	}, s.rep)
 	return NewPlan(s.objects, s.ports, s.decisions, s.backends)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // NewPlan gives what a target is written from whose control plane makes listeners, routes and clusters itself.
@@ -215,7 +216,7 @@ func (p *planner) newBackendRef(ref gatewayv1.BackendRef, to *backend.Backend) i
 // newBackend gives the backend's own value.
 func (p *planner) newBackend(b *backend.Backend) *ir.Backend {
 	if p.backends[b] == nil {
-		p.backends[b] = &ir.Backend{Ref: b.Object, Port: b.Port, Subset: b.Subset}
+		p.backends[b] = &ir.Backend{Ref: b.Object, Port: b.Port, Subset: b.Subset, Tag: token.BackendTag(b.Name)}
 	}
 	return p.backends[b]
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 type problem = report.Problem
@@ -60,7 +62,7 @@ spec: {ports: [{port: 80}]}
 `
 
 func TestPlanHasRulesByListenerAndAge(t *testing.T) {
-	plan := planDocuments(t, istioDocuments)
+	plan := planDocuments(t, sessionapi.Unstated, istioDocuments)
 	var got []string
 	for _, r := range plan.Rules {
 		got = append(got, fmt.Sprint(r.Listener.Key(), " ", r.Route.Ref, " ", r.Index, " ", r.Hostnames))
@@ -77,7 +79,7 @@ func TestPlanHasRulesByListenerAndAge(t *testing.T) {
 
 // Equal pointers mean the same rule, sessions, backend, listener and Gateway.
 func TestPlanHasEachValueOnce(t *testing.T) {
-	plan := planDocuments(t, istioDocuments, sessionDocument("HTTPRoute", "r", ""))
+	plan := planDocuments(t, sessionapi.Release17, istioDocuments, sessionDocument("HTTPRoute", "r", ""))
 	a, z := plan.Rules[2], plan.Rules[4]
 	if a.Rule != z.Rule || a.Sessions != z.Sessions || a.Route != plan.Routes[0] || a.Rule != plan.Routes[0].Rules[0] {
 		t.Errorf("a rule is not the same on two listeners: %+v, %+v", a, z)
@@ -89,7 +91,7 @@ func TestPlanHasEachValueOnce(t *testing.T) {
 	if refs[0].Backend == nil || refs[0].Backend != refs[2].Backend || refs[0].Backend == refs[1].Backend || len(a.DistinctBackends()) != 2 {
 		t.Errorf("got %+v, want two backends in three references", refs)
 	}
-	if !a.Sessions.PerBackend || !a.Sessions.WantsShared || len(a.Sessions.All) != 2 || a.Sessions.All[0].Backend != refs[0].Backend {
+	if !a.Sessions.PerBackend || a.Sessions.WantsShared || len(a.Sessions.All) != 2 || a.Sessions.All[0].Backend != refs[0].Backend {
 		t.Errorf("got %+v, want a session for each backend of the rule", a.Sessions)
 	}
 	if plan.Gateways[0] != plan.Rules[0].Listener.Gateway || plan.Gateways[1] != a.Listener.Gateway {
@@ -98,7 +100,7 @@ func TestPlanHasEachValueOnce(t *testing.T) {
 }
 
 func TestPlanHasWhatIsWrittenOfRules(t *testing.T) {
-	plan := planDocuments(t, istioDocuments)
+	plan := planDocuments(t, sessionapi.Unstated, istioDocuments)
 	first, second, virtual := plan.Routes[0].Rules[0], plan.Routes[0].Rules[1], plan.Routes[1].Rules
 	if len(first.MatchNames) != 1 || !first.Retries || first.Name != "" || first.Backends[1].Weight != 0 { // the CRD has a match by default
 		t.Errorf("got %+v", first)
@@ -112,14 +114,17 @@ func TestPlanHasWhatIsWrittenOfRules(t *testing.T) {
 	if len(virtual[1].MatchNames) != 0 || virtual[1].CountMatches() != 1 {
 		t.Errorf("got %+v, want no match that is written and one in effect", virtual[1])
 	}
-	want := ir.Backend{Ref: object.Ref{Kind: object.KindService, Namespace: "default", Name: "a"}, Port: 80, Subset: "blue"}
+	want := ir.Backend{
+		Ref: object.Ref{Kind: object.KindService, Namespace: "default", Name: "a"}, Port: 80, Subset: "blue",
+		Tag: token.BackendTag("default/a:80/blue"),
+	}
 	if got := virtual[0].Backends[0].Backend; got == nil || *got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
 func TestPlanHasWhatIsWrittenOfGateways(t *testing.T) {
-	plan := planDocuments(t, istioDocuments)
+	plan := planDocuments(t, sessionapi.Unstated, istioDocuments)
 	edge, web := plan.Gateways[0], plan.Gateways[1]
 	if edge.Kind != object.KindIstioGateway || edge.Subject.String() != "Gateway default/edge" || edge.Selector["app"] != "edge" || edge.Parameters != nil {
 		t.Errorf("got %+v, want Istio's own Gateway with its selector", edge)
@@ -136,7 +141,7 @@ func TestPlanHasWhatIsWrittenOfGateways(t *testing.T) {
 
 // A policy has the matches that it is for, and neither routes nor clusters: each target has its own.
 func TestPlanKeepsPoliciesWithTheirMatches(t *testing.T) {
-	plan := planDocuments(t, istioDocuments, serviceDocuments("o", "10.0.0.1"), `
+	plan := planDocuments(t, sessionapi.Unstated, istioDocuments, serviceDocuments("o", "10.0.0.1"), `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: paths}

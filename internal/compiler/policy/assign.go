@@ -201,7 +201,7 @@ func (a *assignment) withholdHeaders() {
 	for _, x := range headers {
 		if a.logged != nil && a.logged(x.name) {
 			for _, c := range x.claims {
-				a.names[c].withheld = fmt.Sprintf("the header %s is in the access log, by --access-log-headers: the rule has no session", x.name)
+				a.names[c].withheld = fmt.Sprintf("the header %s is in the access log, by --access-log-fields: the rule has no session", x.name)
 			}
 			continue
 		}

@@ -117,8 +117,7 @@ func gatherBackends(
 	reportDeprecations(route, hints, rep)
 	hints.Option = o.Release
 	in.release = hints.Release()
-	in.perBackend = len(in.backends) > 0 && (in.release == sessionapi.Release17 || speakDifferently(route, in.backends) ||
-		o.PerBackendSessions && len(in.backends) > 1)
+	in.perBackend = len(in.backends) > 0 && (in.release == sessionapi.Release17 || speakDifferently(route, in.backends))
 	return in
 }
 

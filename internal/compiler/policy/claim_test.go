@@ -11,7 +11,7 @@ import (
 // TestNames shows the name and scope of each session on the first listener.
 func TestNames(t *testing.T) {
 	const policyName = "sessionName: cart"
-	inline, perBackend := ruleWith("/", "{sessionName: cart}"), Options{PerBackendSessions: true}
+	inline, perBackend := ruleWith("/", "{sessionName: cart}"), Options{Release: sessionapi.Release17}
 	for name, c := range map[string]struct {
 		options Options
 		policy  string // settings of one on the route, empty for none
@@ -76,7 +76,7 @@ func describeNames(rules []*namedRule) (lines []string) {
 func TestRenames(t *testing.T) {
 	inline := ruleWith("/", "{sessionName: cart}")
 	rules := strings.Join([]string{plainRule("/shop", "a"), inline, plainRule("/", "a", "b"), plainRule("/cart", "a")}, ", ")
-	s := takeSteps(t, Options{PerBackendSessions: true}, policyOn(onRoute, "sessionName: cart, cookie: {path: /}"),
+	s := takeSteps(t, Options{Release: sessionapi.Release17}, policyOn(onRoute, "sessionName: cart, cookie: {path: /}"),
 		routeOn("one", "r", "", "["+rules+"]"))
 	var got []string
 	for _, r := range listRenames(s.named) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -28,7 +29,7 @@ func TestPolicies(t *testing.T) {
 	const serviceA, services = "{name: a, port: 80}", "{name: a, port: 80}, {name: b, port: 80}"
 	for name, c := range map[string]struct {
 		rule, settings string
-		perBackend     bool
+		release        sessionapi.APIRelease
 		want           []string
 	}{
 		"one match": {
@@ -63,16 +64,16 @@ func TestPolicies(t *testing.T) {
 			want: []string{"default/r/rule/0 - [0 1] httproute/default/r/rule/0"},
 		},
 		"each backend has a policy of its own": {
-			rule: ruleMatching(services, "/shop"), settings: "sessionName: cart", perBackend: true,
+			rule: ruleMatching(services, "/shop"), settings: "sessionName: cart", release: sessionapi.Release17,
 			want: []string{
-				"default/r/rule/0/backend/Service/default/a/80 /shop [0] httproute/default/r/rule/0",
-				"default/r/rule/0/backend/Service/default/b/80 /shop [0] httproute/default/r/rule/0",
+				"default/r/rule/0/backend/Service/default/a/80 / [0] httproute/default/r/rule/0",
+				"default/r/rule/0/backend/Service/default/b/80 / [0] httproute/default/r/rule/0",
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			route := routeOn("one", "r", "", "["+c.rule+"]")
-			s := takeSteps(t, Options{PerBackendSessions: c.perBackend}, policyOn(onRoute, c.settings), route)
+			s := takeSteps(t, Options{Release: c.release}, policyOn(onRoute, c.settings), route)
 			expectLines(t, describePolicies(s.configured[0]), c.want...)
 			for _, session := range s.decided[0].Sessions {
 				if len(session.Matches) != len(session.Policies) {

@@ -22,9 +22,6 @@ type Options struct {
 	ExternalControlPlane bool
 	// HidesTokens says that mirrors can get cookies without the token, as the filter says them.
 	HidesTokens bool
-	// PerBackendSessions gives each backend of a split a session of its own in every release, for a proxy that chooses the
-	// backend before it looks for the session's host.
-	PerBackendSessions bool
 	// Order says which of two routes was there first, and HeldNames are the sessions' names in the last result.
 	Order     *seniority.Order
 	HeldNames HeldNames

@@ -448,7 +448,7 @@ var Explanations = []Explanation{
 	{
 		Code: SessionWithheld, Title: "a rule goes without the session that it asks for",
 		Broad:   true,
-		Meaning: "The proxies can't keep the session there, or another namespace's would suffer.",
+		Meaning: "The proxies can't keep the session there, another namespace's would suffer, or its header is in the access log.",
 		Example: "HTTPRoute shop/cart: spec.rules[0]",
 		Do:      "Do what the message says.",
 	},
@@ -585,7 +585,7 @@ var Explanations = []Explanation{
 	},
 	{
 		Code: NativePin, Title: "a label for Istio's own pin is missing or a stranger's",
-		Meaning: "--istio-native-pin needs a label on Services, which limpet writes on objects of the input that are its " +
+		Meaning: "--istio native-pin=true needs a label on Services, which limpet writes on objects of the input that are its " +
 			"own.",
 		Example: "Service shop/cart: metadata.labels",
 		Do:      "Put the label on the Service, as the message says.",

@@ -47,6 +47,9 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 	if slices.Contains(a.options.PlatformKinds, gvk) {
 		return platformKind, ""
 	}
+	if a.options.Istio && isRouteCopy(d) {
+		return nil, gvk.Kind + writtenByLimpet
+	}
 	k = findSupported(gvk)
 	theirs := a.options.ExternalControlPlane && slices.ContainsFunc(registry, func(k *Kind) bool {
 		return k.ownProxy && k.GroupKind == gvk.GroupKind()
@@ -65,9 +68,21 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 	a.tellReplaced(d, gvk)
 	gvk.Kind = report.ShownPath(gvk.Kind)
 	if d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy {
-		return nil, gvk.Kind + " (written by limpet)"
+		return nil, gvk.Kind + writtenByLimpet
 	}
 	return nil, gvk.Kind
+}
+
+// writtenByLimpet stands behind the kind of what limpet wrote and does not read.
+const writtenByLimpet = " (written by limpet)"
+
+// isRouteCopy tells whether a document is a copy of a rule of another route of Gateway API, which limpet writes for Istio.
+func isRouteCopy(d *read.Document) bool {
+	return isRouteKind(gvkOf(d)) && d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy
+}
+
+func isRouteKind(k schema.GroupVersionKind) bool {
+	return k.Group == gatewayv1.GroupName && (k.Kind == object.KindHTTPRoute || k.Kind == object.KindGRPCRoute)
 }
 
 // tellReplaced says what has taken the place of a kind that Gateway API had for sessions once.

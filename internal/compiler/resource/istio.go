@@ -3,6 +3,8 @@ package resource
 import (
 	"github.com/limpet-proxy/limpet/internal/compiler/istioapi"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 const istioGroup = istioapi.Group
@@ -10,7 +12,7 @@ const istioGroup = istioapi.Group
 // Istio's kinds are admitted where Istio serves the objects (Options.Istio).
 var (
 	virtualServiceKind = newKind(definition[istioapi.VirtualService]{
-		group: istioGroup, kind: object.KindVirtualService, versions: istioapi.Versions, loose: true, convert: convertVirtualService,
+		group: istioGroup, kind: object.KindVirtualService, versions: istioapi.Versions, loose: true, prepare: dropCopies, convert: convertVirtualService,
 	})
 	istioGatewayKind = newKind(definition[istioapi.Gateway]{
 		group: istioGroup, kind: object.KindGateway, as: object.KindIstioGateway, versions: istioapi.Versions, loose: true,
@@ -30,6 +32,17 @@ var (
 
 // Host adds hosts to those that a control plane knows besides Services.
 type Host = istioapi.ServiceEntry
+
+// dropCopies takes out of a VirtualService what limpet has written into it, so that it may come from the cluster, with the weights that it
+// has there. Findings count the others.
+func dropCopies(a *admitter, d *read.Document) {
+	if !istioapi.DropCopies(d.Fields) {
+		return
+	}
+	if err := d.KeepJSON(); err != nil {
+		a.rep.ErrorAt(report.InvalidField, d, "", err.Error())
+	}
+}
 
 func convertVirtualService(v *Object[istioapi.VirtualService], into *Objects) {
 	route := v.Value.Convert()

@@ -101,15 +101,11 @@ func (e *emitter) writeCopies(r *sessionRule) {
 
 // newLead says to which backend a cluster leads.
 func (r *sessionRule) newLead(cluster string, backend *ir.Backend) policyconfig.Lead {
-	l := policyconfig.Lead{Cluster: cluster, Backend: backendTag(backend)}
+	l := policyconfig.Lead{Cluster: cluster, Backend: backend.Tag}
 	if r.copies != nil {
 		l.Rule = token.BackendTag(clusterName(r.Rule))
 	}
 	return l
-}
-
-func backendTag(b *ir.Backend) uint32 {
-	return token.BackendTag(fmt.Sprintf("%s/%s/%d", b.Kind, b.Key(), b.Port))
 }
 
 // listLeads are the clusters of the rule and of its copies that lead to one backend each.

@@ -61,16 +61,9 @@ func (e *emitter) editDocument(o *ir.Object) jsonObject {
 	if doc := e.edited[key]; doc != nil {
 		return doc
 	}
-	doc := jsonObject{}
-	if err := parseJSON(o.JSON, &doc); err != nil && e.err == nil {
+	doc, err := o.Parse()
+	if err != nil && e.err == nil {
 		e.err = err
-	}
-	meta := childObject(doc, "metadata")
-	for _, name := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
-		delete(meta, name)
-	}
-	if notes, has := meta["annotations"].(jsonObject); has {
-		delete(notes, "kubectl.kubernetes.io/last-applied-configuration")
 	}
 	e.edited[key] = doc
 	return doc

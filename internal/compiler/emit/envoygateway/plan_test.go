@@ -72,7 +72,9 @@ func newRule(t *testing.T, kind, name, rule string) *ir.Rule {
 	backends := map[string]*ir.Backend{}
 	for _, ref := range spec.BackendRefs {
 		if backends[ref.Name] == nil {
-			backends[ref.Name] = &ir.Backend{Ref: object.Ref{Kind: object.KindService, Namespace: "shop", Name: ref.Name}, Port: 8080}
+			backends[ref.Name] = &ir.Backend{
+				Ref: object.Ref{Kind: object.KindService, Namespace: "shop", Name: ref.Name}, Port: 8080, Tag: uint32(len(backends) + 1),
+			}
 		}
 		one := ir.BackendRef{Kind: ref.Kind, Backend: backends[ref.Name], Weight: 1}
 		if ref.Weight != nil {

@@ -19,15 +19,10 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 		Support: capability.Differs,
 		Note:    "the filter publishes the values as filter state; the log is Istio's, whose format can name them",
 	},
-	"across split, one session (up to 1.6)": {
-		Support: capability.Differs,
-		Note:    "Istio chooses a backend by weight for every request, so each has a session of its own (reported)",
-	},
-	"across split, a session for each backend": answerYes,
-	"across scope Route of a rule with one backend and a split": {
-		Support: capability.Differs,
-		Note:    "the split has a session for each backend there, so that the two rules share none (reported); rules with one backend each do",
-	},
+	"across split, one session (up to 1.6)":                     answerYes,
+	"across split, a session for each backend":                  answerYes,
+	"across scope Route of a rule with one backend and a split": answerYes,
+	"plugin policies[].leads[]":                                 answerYes,
 	"across a session header on a rule with CORS": {
 		Support: capability.No,
 		Note:    "Istio reads the rule itself: add the header to its `allowHeaders` and `exposeHeaders` (reported)",
@@ -36,10 +31,7 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 		Support: capability.Differs,
 		Note:    "the matches of a Gateway API rule share a name, so the path is what they have in common (reported)",
 	},
-	"across onHostLost RebalanceWithin in a split": {
-		Support: capability.No,
-		Note:    "nor needed: each backend of a split has sessions of its own there, which stay in it as they move",
-	},
+	"across onHostLost RebalanceWithin in a split": answerYes,
 	"across XBackend": {
 		Support: capability.No,
 		Note:    "Istio knows no XBackend",

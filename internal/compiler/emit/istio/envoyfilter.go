@@ -7,10 +7,12 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	headermutationv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
 	statefulsessionv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	earlyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/early_header_mutation/header_mutation/v3"
 	headerstatev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/stateful_session/header/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -25,11 +27,9 @@ const noRetries = "retriable-headers"
 
 // newEnvoyFilter patches what Istio makes for a set of proxies.
 func (e *emitter) newEnvoyFilter(p *proxySet, pin string) document {
-	patches := []any{
-		e.newFence(pin),
+	patches := append(e.newEarlyFence(p, pin), e.newFence(pin),
 		newPatch("ROUTE_CONFIGURATION", nil, "MERGE",
-			e.convertMessage(&routev3.RouteConfiguration{ResponseHeadersToRemove: []string{pin}})),
-	}
+			e.convertMessage(&routev3.RouteConfiguration{ResponseHeadersToRemove: []string{pin}})))
 	if !e.NativePin {
 		patches = append(patches, e.newStatefulSession(pin))
 	}
@@ -84,9 +84,11 @@ func newPatch(applyTo string, match map[string]any, operation string, value any)
 	return map[string]any{"applyTo": applyTo, "match": match, "patch": patch}
 }
 
+const httpManager = "envoy.filters.network.http_connection_manager"
+
 // matchManager matches the HTTP connection manager, or a filter of it.
 func matchManager(sub string) map[string]any {
-	filter := map[string]any{"name": "envoy.filters.network.http_connection_manager"}
+	filter := map[string]any{"name": httpManager}
 	if sub != "" {
 		filter["subFilter"] = map[string]any{"name": sub}
 	}
@@ -104,6 +106,33 @@ func (e *emitter) newFence(pin string) map[string]any {
 		}},
 	)}}
 	return newPatch("HTTP_FILTER", matchManager(""), "INSERT_FIRST", e.convertMessage(filter))
+}
+
+// newEarlyFence takes the internal headers out of what clients send before the route is chosen, where routes match one of them: no client
+// can choose its backend, not even while the filter is away.
+func (e *emitter) newEarlyFence(p *proxySet, more ...string) []any {
+	if !p.hasSplit() {
+		return nil
+	}
+	early := &earlyv3.HeaderMutation{}
+	for _, header := range append(more, leadHeader) {
+		early.Mutations = append(early.Mutations, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: header}})
+	}
+	manager := &hcmv3.HttpConnectionManager{EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{
+		{Name: "limpet.fence", TypedConfig: e.pack(early)},
+	}}
+	packed, err := anypb.New(manager) // a part, which is not valid by itself
+	e.fail(err)
+	filter := &listenerv3.Filter{Name: httpManager, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed}}
+	return []any{newPatch("NETWORK_FILTER", matchManager(""), "MERGE", e.convertMessage(filter))}
+}
+
+// listHidden are the internal headers besides the pin that backends don't see.
+func (r *enabledRule) listHidden() []string {
+	if !isSplit(r.rule) {
+		return nil
+	}
+	return []string{leadHeader}
 }
 
 // newStatefulSession sends a request to the host in the pin header and puts the host that was chosen into the response.
@@ -126,7 +155,7 @@ func (e *emitter) newPinState(pin string) *corev3.TypedExtensionConfig {
 // newRoute turns the session filter on and keeps the pin from the backend. A session that shall not move must not be
 // tried elsewhere, for Envoy drops the pin on a retry.
 func (e *emitter) newRoute(r *enabledRule, pin string) any {
-	route := &routev3.Route{RequestHeadersToRemove: []string{pin}}
+	route := &routev3.Route{RequestHeadersToRemove: append([]string{pin}, r.listHidden()...)}
 	if e.NativePin {
 		return e.convertMessage(route)
 	}

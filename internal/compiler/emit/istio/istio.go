@@ -83,10 +83,12 @@ func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*
 			out.Plugin, out.JSON = config, text
 		}
 		if len(policies) > 0 && e.mayWrite(p) {
+			p.written = true
 			e.addFilter(p, config, text)
 			p.noteServices(services)
 		}
 	}
+	e.addCopies()
 	e.checkLabels(services)
 	if len(e.documents) == 0 {
 		plan.ReportOwner(o.Owner, rep)
@@ -128,6 +130,8 @@ type proxySet struct {
 	rules            []*ir.AttachedRule // each once
 	rulesByRouteName map[string][]*ir.AttachedRule
 	routes           []*enabledRule // those with sessions, by policies
+	// written says that its resources are written.
+	written bool
 }
 
 // enabledRule is a rule whose sessions are kept.

@@ -163,7 +163,7 @@ func TestServicesOfSessionsHaveLabels(t *testing.T) {
 	web := newListener(object.KindGateway, "web")
 	there, away := newObject(object.KindService, "there", `"spec": {"ports": [{"port": 8080}]}`), newService("away")
 	entry := newObject("ServiceEntry", "entry", `"spec": {}`)
-	host := &ir.Backend{Ref: object.Ref{Kind: "Hostname", Name: "api.example.com"}, Port: 443}
+	host := &ir.Backend{Ref: object.Ref{Kind: "Hostname", Name: "api.example.com"}, Port: 443, Tag: 1}
 	rule := newRule(object.KindHTTPRoute, "a", []*ir.Backend{newService("there"), away, host}, "")
 	plan := planOf(attach(rule, web, newSession(newPolicy("shop/a/rule/0", "/", 0))))
 	plan.Objects = map[string][]*ir.Object{object.KindService: {&there}}

@@ -15,12 +15,13 @@ const metricsNamespace = "wasmcustom"
 func (o *Options) isNative() bool { return o.NativePath != "" }
 
 // newNativeFilter puts the native filter into a set of proxies. It names the host of a session itself, so that there is no pin
-// header to fence and no filter behind it, and Istio's chain has it where it has limpet's session filter else.
+// header to fence, only that of splits, and no filter behind it, and Istio's chain has it where it has limpet's session filter else.
 func (e *emitter) newNativeFilter(p *proxySet, text []byte) document {
-	patches := []any{newPatch("HTTP_FILTER", matchManager("envoy.filters.http.router"), "INSERT_BEFORE", e.convertMessage(e.newModule(text)))}
+	patches := append(e.newEarlyFence(p),
+		newPatch("HTTP_FILTER", matchManager("envoy.filters.http.router"), "INSERT_BEFORE", e.convertMessage(e.newModule(text))))
 	for _, r := range p.routes {
-		if r.failStatus != 0 {
-			patches = append(patches, r.patchRoutes(e.newStrictRoute())...)
+		if r.failStatus != 0 || isSplit(r.rule) {
+			patches = append(patches, r.patchRoutes(e.newNativeRoute(r))...)
 		}
 	}
 	return e.newPatches(p, append(patches, e.patchClusters(p)...))
@@ -34,10 +35,12 @@ func (e *emitter) newModule(text []byte) *hcmv3.HttpFilter {
 	return &hcmv3.HttpFilter{Name: "limpet.native", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(module)}}
 }
 
-// newStrictRoute keeps sessions that shall not move from being tried elsewhere, for Envoy drops the host that the filter has named
-// on a retry.
-func (e *emitter) newStrictRoute() any {
-	route := &routev3.Route{}
-	endRetries(route)
+// newNativeRoute keeps internal headers from the backend, and sessions that shall not move from being tried elsewhere, for Envoy drops the
+// host that the filter has named on a retry.
+func (e *emitter) newNativeRoute(r *enabledRule) any {
+	route := &routev3.Route{RequestHeadersToRemove: r.listHidden()}
+	if r.failStatus != 0 {
+		endRetries(route)
+	}
 	return e.convertMessage(route)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
+	"github.com/limpet-proxy/limpet/token"
 )
 
 // subject stands for an object in the report.
@@ -43,7 +44,7 @@ func newListener(kind, name string) *ir.GatewayListener {
 
 // newRule makes the only rule of a route, with these backends and the names of its matches.
 func newRule(kind, name string, backends []*ir.Backend, matchNames ...string) *ir.Rule {
-	route := &ir.RouteObject{Object: newObject(kind, name, `"spec": {}`)}
+	route := &ir.RouteObject{Object: newObject(kind, name, newSpec(kind, backends, matchNames))}
 	rule := &ir.Rule{Route: route, MatchNames: matchNames}
 	for _, b := range backends {
 		rule.Backends = append(rule.Backends, ir.BackendRef{Backend: b, Weight: 1})
@@ -52,8 +53,38 @@ func newRule(kind, name string, backends []*ir.Backend, matchNames ...string) *i
 	return rule
 }
 
+// newSpec is what such a rule's document says, on the Gateways web and edge.
+func newSpec(kind string, backends []*ir.Backend, matchNames []string) string {
+	rule := map[string]any{}
+	add := func(key string, entry map[string]any) {
+		all, _ := rule[key].([]any)
+		rule[key] = append(all, entry)
+	}
+	for _, b := range backends {
+		if kind == object.KindVirtualService {
+			add("route", map[string]any{"destination": map[string]any{"host": registryHost(b)}, "weight": 1})
+		} else {
+			add("backendRefs", map[string]any{"name": b.Name, "port": b.Port, "weight": 1})
+		}
+	}
+	for _, name := range matchNames {
+		if kind == object.KindVirtualService {
+			add("match", map[string]any{"name": name})
+		} else {
+			add("matches", map[string]any{"path": map[string]any{"value": "/"}})
+		}
+	}
+	spec := map[string]any{"parentRefs": []any{map[string]any{"name": "web"}, map[string]any{"name": "other"}}, "rules": []any{rule}}
+	if kind == object.KindVirtualService {
+		spec = map[string]any{"gateways": []any{"edge", "mesh"}, "http": []any{rule}}
+	}
+	text, _ := json.Marshal(spec) // texts and numbers alone
+	return `"spec": ` + string(text)
+}
+
 func newService(name string) *ir.Backend {
-	return &ir.Backend{Ref: object.Ref{Kind: object.KindService, Namespace: "shop", Name: name}, Port: 8080}
+	ref := object.Ref{Kind: object.KindService, Namespace: "shop", Name: name}
+	return &ir.Backend{Ref: ref, Port: 8080, Tag: token.BackendTag(name)}
 }
 
 // newPolicy makes a policy with a cookie of a path, for some matches.

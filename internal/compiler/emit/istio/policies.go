@@ -15,20 +15,26 @@ import (
 // collectPolicies gives the filter's policies for a set of proxies, and notes the routes that they hold for.
 func (e *emitter) collectPolicies(p *proxySet) []policyconfig.Policy {
 	var all []policyconfig.Policy
+	scopes := p.findSplitScopes()
 	for _, rule := range p.rules {
 		if !rule.Sessions.On() || e.hasNoBackends(rule) {
 			continue
 		}
-		names := routeNames(rule.Rule)
-		addressable, byCluster := e.isAddressable(p, rule, names)
-		if !addressable || !e.isReachable(rule) {
+		addressable, byCluster := e.isAddressable(p, rule, routeNames(rule.Rule))
+		if !addressable || !e.isReachable(rule) || !e.takesCopies(rule) {
 			continue
 		}
-		r := &enabledRule{rule: rule, names: removeDuplicates(names), failStatus: e.findFailStatus(rule)}
+		names := matchNames(rule)
+		r := &enabledRule{rule: rule, names: removeDuplicates(slices.Concat(names...)), failStatus: e.findFailStatus(rule)}
 		e.reportSplit(rule)
 		e.reportRetries(r)
 		for _, s := range rule.Sessions.All {
-			all = append(all, e.renamePolicies(rule, s, names, byCluster)...)
+			for _, one := range e.renamePolicies(rule, s, names, byCluster) {
+				if scopes[one.Scope] {
+					one.Leads = listLeads(rule)
+				}
+				all = append(all, one)
+			}
 		}
 		for _, b := range rule.DistinctBackends() {
 			r.hosts = append(r.hosts, registryHost(b))
@@ -89,8 +95,8 @@ func (e *emitter) isReachable(rule *ir.AttachedRule) bool {
 		case b.Kind == object.KindXBackend:
 			e.withhold(rule, rulePath(rule), "Istio knows no XBackend")
 			return false
-		case b.Port == 0 && rule.Sessions.PerBackend:
-			e.withhold(rule, rulePath(rule), fmt.Sprintf("the port of %s is not known, which has sessions of its own: "+
+		case b.Port == 0 && len(rule.DistinctBackends()) > 1:
+			e.withhold(rule, rulePath(rule), fmt.Sprintf("the port of %s is not known, by which sessions find a backend of a split: "+
 				"write it, or put what has the port into the input", registryHost(b)))
 			return false
 		}
@@ -98,12 +104,11 @@ func (e *emitter) isReachable(rule *ir.AttachedRule) bool {
 	return true
 }
 
-// reportSplit says what becomes of one session for several backends.
+// reportSplit says what becomes of one session for backends that can't be under one.
 func (e *emitter) reportSplit(rule *ir.AttachedRule) {
-	if rule.Sessions.WantsShared && len(rule.DistinctBackends()) > 1 {
-		e.reportRule(rule, ".backendRefs",
-			"one session for several backends; Istio chooses among them by weight for every request, "+
-				"so each backend has a session of its own")
+	if rule.Sessions.WantsShared {
+		e.reportRule(rule, ".backendRefs", "one session for backends of which some speak HTTP/1.1 and others HTTP/2: "+
+			"the weights choose among them on every request, and each has a session of its own")
 	}
 }
 
@@ -128,13 +133,13 @@ func (e *emitter) findFailStatus(rule *ir.AttachedRule) int {
 // renamePolicies gives a session's policies with the names of Istio's routes and, where the backend matters, its
 // cluster.
 func (e *emitter) renamePolicies(
-	rule *ir.AttachedRule, s *ir.Session, names []string, byCluster bool,
+	rule *ir.AttachedRule, s *ir.Session, names [][]string, byCluster bool,
 ) []policyconfig.Policy {
 	var policies []policyconfig.Policy
 	for _, p := range s.Policies {
 		one := p.Policy
 		for _, m := range p.Matches {
-			one.Routes = append(one.Routes, names[m])
+			one.Routes = append(one.Routes, names[m]...)
 		}
 		one.Routes = removeDuplicates(one.Routes)
 		switch {
@@ -150,7 +155,7 @@ func (e *emitter) renamePolicies(
 	}
 	one := policies[0]
 	cookie := *one.Cookie
-	one.Name, one.Cookie, one.Routes = s.Name, &cookie, removeDuplicates(names)
+	one.Name, one.Cookie, one.Routes = s.Name, &cookie, removeDuplicates(slices.Concat(names...))
 	cookie.Path = findCommonPath(s)
 	e.reportRule(rule, ".matches",
 		fmt.Sprintf("a cookie path for each match; Istio gives their routes one name, so the path is %q for all", cookie.Path))

@@ -86,7 +86,7 @@ func TestBackendsWithSessionsOfTheirOwn(t *testing.T) {
 	out := emit(t, planOf(rule), Options{})
 	checkPolicies(t, out, wantPolicy("shop/r/rule/0/a", "/", []string{"shop.r.0"}, []string{"outbound|8080||a.shop.svc.cluster.local"}),
 		wantPolicy("shop/r/rule/0/b", "/", []string{"shop.r.0"}, []string{"outbound|8080||b.shop.svc.cluster.local"}))
-	out.checkWarnings(t, "spec.rules[0].backendRefs: not supported by istio: one session for several backends")
+	out.checkWarnings(t, "spec.rules[0].backendRefs: not supported by istio: one session for backends of which some speak HTTP/1.1")
 
 	rule.Sessions.WantsShared, rule.Sessions.All[1].Policies[0].OnHostLost = false, policyconfig.Fail
 	emit(t, planOf(rule), Options{}).checkWarnings(t, "spec.rules[0].backendRefs: not supported by istio: the backends differ in onHostLost")

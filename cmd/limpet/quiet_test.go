@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
+)
+
+// perfectGateway has one listener, for HTTPS, with a certificate.
+const perfectGateway = `apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: limpet}
+spec: {controllerName: limpet.dev/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web, namespace: default}
+spec:
+  gatewayClassName: limpet
+  listeners: [{name: https, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: web}]}}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: web, namespace: default}
+type: kubernetes.io/tls
+data: {tls.crt: %s, tls.key: %s}
+`
+
+// Of 3,000 routes with which nothing is wrong check has one line to say.
+func TestPerfectInputIsOneLine(t *testing.T) {
+	const routes = 3000
+	folder := t.TempDir()
+	for _, s := range scaletest.MakeRoutes(routes) {
+		if s.Name == "gateway.yaml" {
+			s.Data = fmt.Appendf(nil, perfectGateway, makePair(t)...)
+		}
+		if err := os.WriteFile(filepath.Join(folder, s.Name), s.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	root := newRoot()
+	root.SetOut(&stdout)
+	root.SetErr(&stderr)
+	root.SetArgs([]string{"check", folder})
+	if err := root.Execute(); err != nil {
+		t.Errorf("%v", err)
+	}
+	if want := "3,000 routes and 3,002 other objects: all accepted\n"; stdout.String() != want || stderr.Len() > 0 {
+		t.Errorf("got %.2000s%.2000s, want %s", &stdout, &stderr, want)
+	}
+}
+
+// makePair makes a certificate of the routes' hosts and its key, as a Secret has them.
+func makePair(t *testing.T) []any {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"*.example.com"}, NotAfter: time.Now().Add(time.Hour)}
+	certificate, err := x509.CreateCertificate(rand.Reader, of, of, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := func(kind string, data []byte) string {
+		return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}))
+	}
+	return []any{encode("CERTIFICATE", certificate), encode("PRIVATE KEY", private)}
+}

@@ -1,0 +1,511 @@
+package istio
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// versions are the versions of a canary, and how many hosts each has.
+var versions = []struct {
+	name  string
+	hosts int
+}{{"v1", 2}, {"v2", 2}, {"old", 1}}
+
+// canary is a running split with its sessions, of one of two kinds of routes.
+type canary struct {
+	*world
+	route string // the kind
+	// of has the version of each host, by its address.
+	of map[string]string
+	// written has what limpet wrote.
+	written []object
+	// sessions are clients with sessions, by their versions.
+	sessions map[string]*client
+}
+
+// eachCanary starts the split with each filter on each kind of route.
+func eachCanary(t *testing.T, weights [3]int, test func(*testing.T, *canary)) {
+	t.Helper()
+	for _, route := range []string{"HTTPRoute", "VirtualService"} {
+		for _, filter := range []string{"wasm", "native"} {
+			t.Run(route+" "+filter, func(t *testing.T) { test(t, startCanary(t, route, filter, weights, nil)) })
+		}
+	}
+}
+
+// startCanary starts it; change is as in a deployment.
+func startCanary(t *testing.T, route, filter string, weights [3]int, change func([]object) []object) *canary {
+	t.Helper()
+	c := &canary{route: route, of: map[string]string{}}
+	d := deployment{port: freePort(t), backends: loopbacks(t, 5), flags: []string{"--keys", keyFile(t, "old")}}
+	for i, b := range d.backends {
+		c.of[b.address] = []string{"v1", "v1", "v2", "v2", "old"}[i]
+	}
+	if filter == "native" {
+		d.goNative(t, "liblimpet.so")
+	}
+	d.input = canaryInput(d.port, d.backends[0].port(), route, weights)
+	d.change = func(all []object) []object {
+		c.written = all
+		if change != nil {
+			return change(all)
+		}
+		return append(all, object{"kind": "ConfigMap", "apiVersion": "v1", "metadata": object{"name": "none", "namespace": "app"}})
+	}
+	c.world = run(t, d)
+	return c
+}
+
+// canaryInput is a shop whose cart has a session over the three versions.
+func canaryInput(port, target int, route string, weights [3]int) string {
+	text := fmt.Sprintf(canaryFrame, port, port) + bindLoopback + canaryRoute(route, port, weights)
+	for i, v := range versions {
+		text += versionDocuments(i, target, v.hosts)
+	}
+	of := "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop, sectionName: cart}"
+	if route == "VirtualService" {
+		of = ofVirtualService
+	}
+	return text + policy(of, "")
+}
+
+// canaryFrame is what a gateway needs besides its routes.
+const canaryFrame = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: istio}
+spec: {controllerName: istio.io/gateway-controller}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: ingress, namespace: istio-system}
+spec: {clusterIP: 10.0.0.9, selector: {istio: ingressgateway}, ports: [{name: http, port: 80, targetPort: %d}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: gwpod, namespace: istio-system, labels: {istio: ingressgateway, gateway.networking.k8s.io/gateway-name: gate}}
+status: {podIP: 127.0.0.1, phase: Running}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: ingress, namespace: istio-system, labels: {kubernetes.io/service-name: ingress}}
+addressType: IPv4
+ports: [{name: http, port: %d, protocol: TCP}]
+endpoints: [{addresses: [127.0.0.1], targetRef: {kind: Pod, name: gwpod, namespace: istio-system}}]
+`
+
+// versionDocuments are a version's Service and so many of its hosts.
+func versionDocuments(version, target, hosts int) string {
+	name, endpoints := versions[version].name, ""
+	for host := range hosts {
+		endpoints += fmt.Sprintf("- {addresses: [127.0.0.%d], conditions: {ready: true, serving: true}}\n", 2+2*version+host)
+	}
+	if endpoints == "" {
+		endpoints = "  []\n"
+	}
+	return fmt.Sprintf(`
+---
+apiVersion: v1
+kind: Service
+metadata: {name: %s, namespace: app, labels: {istio.io/persistent-session: limpet}}
+spec: {clusterIP: 10.0.1.%d, ports: [{name: http, port: 80, targetPort: %d}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: %[1]s, namespace: app, labels: {kubernetes.io/service-name: %[1]s}}
+addressType: IPv4
+ports: [{name: http, port: %[3]d, protocol: TCP}]
+endpoints:
+%s`, name, version+1, target, endpoints)
+}
+
+// canaryRoute is the route, with its Gateway.
+func canaryRoute(kind string, port int, weights [3]int) string {
+	var refs []string
+	for i, v := range versions {
+		form := "{name: %s, port: 80, weight: %d}"
+		if kind == "VirtualService" {
+			form = "{destination: {host: %s.app.svc.cluster.local, port: {number: 80}}, weight: %d}"
+		}
+		refs = append(refs, fmt.Sprintf(form, v.name, weights[i]))
+	}
+	if kind == "VirtualService" {
+		return fmt.Sprintf(`
+---
+apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {name: gw, namespace: istio-system}
+spec:
+  selector: {istio: ingressgateway}
+  servers: [{port: {number: %d, name: http, protocol: HTTP}, hosts: ["*"]}]
+---
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: shop, namespace: app}
+spec:
+  hosts: [shop.example.com]
+  gateways: [istio-system/gw]
+  http:
+  - name: cart
+    match: [{uri: {prefix: /cart}}, {uri: {exact: /basket}, name: basket}]
+    route: [%s]
+  - name: plain
+    route: [{destination: {host: v1.app.svc.cluster.local, port: {number: 80}}}]
+`, port, strings.Join(refs, ", "))
+	}
+	return fmt.Sprintf(`
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gate, namespace: istio-system}
+spec:
+  gatewayClassName: istio
+  addresses: [{type: Hostname, value: ingress.istio-system.svc.cluster.local}]
+  listeners: [{name: web, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: shop, namespace: app}
+spec:
+  parentRefs: [{name: gate, namespace: istio-system}]
+  hostnames: [shop.example.com]
+  rules:
+  - name: cart
+    matches: [{path: {value: /cart}}, {path: {value: /basket}}]
+    backendRefs: [%s]
+  - backendRefs: [{name: v1, port: 80}]
+`, strings.Join(refs, ", "))
+}
+
+// weigh changes the weights of the split in the cluster, as a rollout controller does: limpet has no part in it.
+func (c *canary) weigh(t *testing.T, weights [3]int) {
+	t.Helper()
+	if c.route == "VirtualService" {
+		for _, o := range c.written {
+			if o["kind"] != "VirtualService" {
+				continue
+			}
+			for _, one := range o["spec"].(object)["http"].([]any) {
+				if rule := one.(object); rule["name"] == "cart" {
+					for i, ref := range rule["route"].([]any) {
+						ref.(object)["weight"] = weights[i]
+					}
+				}
+			}
+			c.update(t, dump(t, []object{o}))
+		}
+		return
+	}
+	for _, o := range documents(t, canaryRoute("HTTPRoute", c.port, weights)) {
+		if o["kind"] == "HTTPRoute" {
+			route := convert[gatewayv1.HTTPRoute](t, o)
+			_, err := c.server.KubeClient().GatewayAPI().GatewayV1().HTTPRoutes("app").Update(context.Background(), &route, metav1.UpdateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func convert[T any](t *testing.T, o object) (value T) {
+	t.Helper()
+	text, err := yaml.Marshal(o)
+	if err == nil {
+		err = yaml.Unmarshal(text, &value)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// scale changes how many hosts a version has.
+func (c *canary) scale(t *testing.T, version, hosts int) {
+	t.Helper()
+	for _, o := range documents(t, versionDocuments(version, c.backends[0].port(), hosts)) {
+		if o["kind"] == "EndpointSlice" {
+			slice := convert[discoveryv1.EndpointSlice](t, o)
+			_, err := c.server.KubeClient().Kube().DiscoveryV1().EndpointSlices("app").Update(context.Background(), &slice, metav1.UpdateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// tally counts where so many requests of new clients went, by versions; what is no answer of a host counts for no version.
+func (c *canary) tally(t *testing.T, n int, headers ...string) map[string]int {
+	t.Helper()
+	on := map[string]int{}
+	for range n {
+		on[c.of[c.fresh().request(t, "/cart/add", headers...).backend]]++
+	}
+	return on
+}
+
+// begin opens a session in each version.
+func (c *canary) begin(t *testing.T) {
+	t.Helper()
+	c.sessions = map[string]*client{}
+	eventually(t, "a session is in each version", func() bool {
+		one := c.fresh()
+		if version := c.of[one.request(t, "/cart/add").backend]; version != "" {
+			c.sessions[version] = one
+		}
+		return len(c.sessions) == len(versions)
+	})
+}
+
+// checkKept wants the sessions in their versions, on every request and without a new token.
+func (c *canary) checkKept(t *testing.T, when string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		for i := range 10 {
+			path := []string{"/cart/add", "/basket"}[i%2]
+			if a := c.sessions[name].request(t, path); c.of[a.backend] != name || a.cookie != "" {
+				t.Errorf("%s: %s of a session in %s: status %d from %s, cookie %q", when, path, name, a.status, c.of[a.backend], a.cookie)
+			}
+		}
+	}
+}
+
+// settles waits until new sessions go where the weights say.
+func (c *canary) settles(t *testing.T, weights [3]int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("new sessions go by %v", weights), func() bool {
+		on := c.tally(t, 60)
+		for i, v := range versions {
+			if weights[i] == 0 && on[v.name] > 0 || weights[i] >= 20 && on[v.name] == 0 {
+				return false
+			}
+		}
+		return on[""] == 0
+	})
+}
+
+// checkShares wants 3,000 new sessions to be spread by the weights: chi-squared with two degrees of freedom is above 27.6 once in a
+// million.
+func (c *canary) checkShares(t *testing.T, weights [3]int) {
+	t.Helper()
+	const all = 3000
+	on, chi := c.tally(t, all), 0.0
+	for i, v := range versions {
+		want := float64(all*weights[i]) / 100
+		chi += (float64(on[v.name]) - want) * (float64(on[v.name]) - want) / want
+	}
+	if chi > 27.6 || on[""] > 0 {
+		t.Errorf("%d new sessions by %v went to %v: chi-squared %.1f", all, weights, on, chi)
+	}
+}
+
+var allVersions = []string{"v1", "v2", "old"}
+
+// TestCanaryWeights has sessions at each version through random weights, 0 and 100 among them, which change in the cluster alone.
+func TestCanaryWeights(t *testing.T) {
+	first := [3]int{60, 30, 10}
+	eachCanary(t, first, func(t *testing.T, c *canary) {
+		c.begin(t)
+		c.checkShares(t, first)
+		random := rand.New(rand.NewPCG(36, 36))
+		for i := range 50 {
+			part := random.IntN(101)
+			weights := [][3]int{{0, 100, 0}, {100, 0, 0}, {0, 0, 100}, {part, 100 - part, 0}}[i%4]
+			c.weigh(t, weights)
+			c.checkKept(t, "while weights change", allVersions...)
+			if i < 4 {
+				c.settles(t, weights)
+				c.checkKept(t, fmt.Sprint("at ", weights), allVersions...)
+			}
+		}
+	})
+}
+
+// TestCanaryBackends scales a version to no host and back: the others' sessions stay, its own get one error at the most and go by the
+// weights. And a host that is lost leaves its sessions to another of its version.
+func TestCanaryBackends(t *testing.T) {
+	weights := [3]int{40, 40, 20}
+	eachCanary(t, weights, func(t *testing.T, c *canary) {
+		c.begin(t)
+		c.weigh(t, [3]int{50, 50, 0})
+		c.settles(t, [3]int{50, 50, 0})
+		c.scale(t, 2, 0)
+		eventually(t, "Envoy has no host of the version", func() bool { return c.served(t, c.backends[4]) == 0 })
+		c.checkKept(t, "while a version has no host", "v1", "v2")
+		c.checkOneError(t, "old")
+		c.checkKept(t, "after the error", "v1", "v2")
+		c.scale(t, 2, 1)
+		c.weigh(t, weights)
+		c.settles(t, weights)
+		c.begin(t)
+		c.checkKept(t, "when it is back", allVersions...)
+		at := c.sessions["v2"].request(t, "/cart/add").backend
+		c.holder(t, at).server.Close()
+		for range rounds {
+			if a := c.sessions["v2"].request(t, "/cart/add"); a.status != http.StatusOK || c.of[a.backend] != "v2" || a.backend == at {
+				t.Fatalf("a session of a lost host in v2: status %d from %s", a.status, a.backend)
+			}
+		}
+		c.checkKept(t, "when a host is lost", "v1", "old")
+	})
+}
+
+// TestCanaryWithoutAService takes the Service of a version away and brings it back: Istio has no cluster for its copy meanwhile.
+func TestCanaryWithoutAService(t *testing.T) {
+	weights := [3]int{40, 40, 20}
+	eachCanary(t, weights, func(t *testing.T, c *canary) {
+		c.begin(t)
+		c.weigh(t, [3]int{50, 50, 0})
+		c.settles(t, [3]int{50, 50, 0})
+		services := c.server.KubeClient().Kube().CoreV1().Services("app")
+		gone, err := services.Get(context.Background(), "old", metav1.GetOptions{})
+		if err == nil {
+			err = services.Delete(context.Background(), "old", metav1.DeleteOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "Envoy has no cluster of the version", func() bool {
+			return !strings.Contains(c.envoy.get(t, "/clusters"), "outbound|80||old.app.svc.cluster.local::")
+		})
+		c.checkKept(t, "without the Service", "v1", "v2")
+		c.checkOneError(t, "old")
+		gone.ResourceVersion = ""
+		if _, err := services.Create(context.Background(), gone, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.weigh(t, weights)
+		c.settles(t, weights)
+		c.checkKept(t, "when it is back", "v1", "v2")
+		c.begin(t)
+		c.checkKept(t, "with sessions at all", allVersions...)
+	})
+}
+
+// checkOneError wants a session of a version without hosts to go on in another after one error.
+func (c *canary) checkOneError(t *testing.T, version string) {
+	t.Helper()
+	wrong, on := 0, map[string]bool{}
+	for range 2 * rounds {
+		if a := c.sessions[version].request(t, "/cart/add"); a.status == http.StatusOK {
+			on[a.backend] = true
+		} else {
+			wrong++
+		}
+	}
+	if wrong > 1 || len(on) != 1 {
+		t.Errorf("%d requests had errors, and then the session went to %v", wrong, on)
+	}
+}
+
+const leadHeader = "X-Limpet-Pin-Backend"
+
+// leadOf is the value that leads to a version, as the copy for it has it.
+func (c *canary) leadOf(t *testing.T, version string) string {
+	t.Helper()
+	for _, o := range c.written {
+		text := dump(t, []object{o})
+		if c.route == "HTTPRoute" && o["kind"] == c.route && strings.Contains(text, "name: "+version+"\n") {
+			_, value, _ := strings.Cut(text, "value: ")
+			value, _, _ = strings.Cut(value, "\n")
+			return strings.Trim(value, `"'`)
+		}
+		if o["kind"] != "VirtualService" {
+			continue
+		}
+		for _, one := range o["spec"].(object)["http"].([]any) {
+			text := dump(t, []object{one.(object)})
+			if _, value, has := strings.Cut(text, "exact: "); has && strings.Contains(text, "host: "+version+".") && strings.Contains(text, "x-limpet") {
+				for _, match := range one.(object)["match"].([]any) {
+					headers, _ := match.(object)["headers"].(object)
+					return headers["x-limpet-pin-backend"].(object)["exact"].(string)
+				}
+				return value
+			}
+		}
+	}
+	t.Fatalf("no copy for %s", version)
+	return ""
+}
+
+// denied lets nobody to the cart.
+const denied = `
+---
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: {name: nobody, namespace: istio-system}
+spec:
+  selector: {matchLabels: {istio: ingressgateway}}
+  action: DENY
+  rules: [{to: [{operation: {paths: ["/cart*"]}}]}]
+`
+
+// TestCanaryIsClosed has clients name a version of weight 0 in the header that leads sessions: with the filter and without it no request
+// gets there, unless limpet's early fence is away too.
+func TestCanaryIsClosed(t *testing.T) {
+	weights := [3]int{50, 50, 0}
+	for _, route := range []string{"HTTPRoute", "VirtualService"} {
+		for _, filter := range []string{"wasm", "native"} {
+			for _, c := range []struct {
+				name   string
+				change func([]object) []object
+				leads  bool
+			}{
+				{"with the filter", nil, false},
+				{"without the filter", withoutFilter, false},
+				{"without the fence", withoutPatch("NETWORK_FILTER", "early_header_mutation"), false},
+				{"without either", func(all []object) []object {
+					return withoutPatch("NETWORK_FILTER", "early_header_mutation")(withoutFilter(all))
+				}, true},
+			} {
+				t.Run(route+" "+filter+" "+c.name, func(t *testing.T) {
+					m := startCanary(t, route, filter, weights, c.change)
+					on := m.tally(t, rounds, leadHeader+": "+m.leadOf(t, "old"))
+					if leads := on["old"] > 0; leads != c.leads {
+						t.Errorf("a client that chooses a version of weight 0 gets to %v", on)
+					}
+				})
+			}
+		}
+	}
+}
+
+// withoutFilter takes the filter away, wasm or native.
+func withoutFilter(all []object) []object {
+	return withoutPatch("HTTP_FILTER", "limpet.native")(withoutKind("WasmPlugin")(all))
+}
+
+// TestCanaryIsAuthorized: what is denied is denied to sessions that are led to their version too, wherever the plugin stands; and no
+// backend sees the header.
+func TestCanaryIsAuthorized(t *testing.T) {
+	eachCanary(t, [3]int{40, 40, 20}, func(t *testing.T, c *canary) {
+		c.begin(t)
+		c.checkKept(t, "before", allVersions...)
+		for _, b := range c.backends {
+			if n := b.leads.Load(); n > 0 {
+				t.Errorf("%s saw the header %d times", b.address, n)
+			}
+		}
+		for _, one := range configs(t, denied) {
+			if _, err := c.server.Store().Create(one); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventually(t, "the cart is denied", func() bool { return c.fresh().request(t, "/cart/add").status == http.StatusForbidden })
+		for name, session := range c.sessions {
+			for range rounds {
+				if a := session.request(t, "/cart/add"); a.status != http.StatusForbidden {
+					t.Fatalf("a session in %s gets status %d from %s", name, a.status, a.backend)
+				}
+			}
+		}
+	})
+}

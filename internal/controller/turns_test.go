@@ -1,0 +1,97 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/compiler"
+)
+
+// sourcesOf makes objects of words such as team-3x1000: the third version of namespace team's object, of so many bytes; a namespace of
+// "none" is none.
+func sourcesOf(text string) (all []compiler.Source) {
+	for word := range strings.FieldsSeq(text) {
+		namespace, rest, _ := strings.Cut(word, "-")
+		var version, size int
+		if _, err := fmt.Sscanf(rest, "%dx%d", &version, &size); err != nil {
+			panic(err)
+		}
+		name := "Kind/" + namespace + "/o"
+		if namespace == "none" {
+			name = "Kind/o"
+		}
+		all = append(all, compiler.Source{Name: name, Data: []byte(fmt.Sprintf("%d%s", version, strings.Repeat(" ", size-1)))})
+	}
+	slices.SortFunc(all, func(a, b compiler.Source) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// TestTurns: of changes that come together, those of namespaces that change little are compiled first, and the others next; and whoever has
+// had much waits for who has not.
+func TestTurns(t *testing.T) {
+	for name, c := range map[string]struct {
+		inputs []string // one after the other
+		passes []string // the namespaces whose objects are others than before
+	}{
+		"few bytes go together":            {[]string{"a-1x10 b-1x10", "a-2x10 b-2x10"}, []string{"a b"}},
+		"one is not split":                 {[]string{"a-1x10", "a-2x900000"}, []string{"a"}},
+		"the small first":                  {[]string{"a-1x10 b-1x10", "a-2x100000 b-2x10"}, []string{"b", "a"}},
+		"many small ones go together":      {[]string{"a-1x10 b-1x10 c-1x10", "a-2x100000 b-2x10 c-2x10"}, []string{"b c", "a"}},
+		"the operator before all":          {[]string{"a-1x10 none-1x10", "a-2x10 none-2x100000"}, []string{"none", "a"}},
+		"new ones":                         {[]string{"b-1x10", "a-1x100000 b-2x10"}, []string{"b", "a"}},
+		"those that are gone":              {[]string{"a-1x10 b-1x10", "a-2x100000"}, []string{"b", "a"}},
+		"of equals who had less":           {[]string{"a-1x10 b-1x10", "a-2x90000 b-1x10", "a-3x90000 b-2x90000"}, []string{"a", "b", "a"}},
+		"half of what many change at once": {[]string{"a-1x9 b-1x9 c-1x9 d-1x9", "a-2x90000 b-2x90000 c-2x90000 d-2x90000"}, []string{"a b", "c", "d"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turns, last := turns{}, sourcesOf(c.inputs[0])
+			var passes []string
+			for _, text := range c.inputs[1:] {
+				for waits := true; waits; {
+					var next []compiler.Source
+					next, waits = turns.take(last, sourcesOf(text), time.Unix(1000, 0))
+					passes = append(passes, strings.Join(listChanged(last, next), " "))
+					last = next
+				}
+				if fmt.Sprint(last) != fmt.Sprint(sourcesOf(text)) {
+					t.Errorf("in the end it is %v", last)
+				}
+			}
+			if !slices.Equal(passes, c.passes) {
+				t.Errorf("passes are for %q, want %q", passes, c.passes)
+			}
+		})
+	}
+}
+
+func listChanged(before, now []compiler.Source) (all []string) {
+	visitChanges(before, now, func(was, is *compiler.Source) {
+		if was == nil || is == nil || string(was.Data) != string(is.Data) {
+			namespace := namespaceOf(was, is)
+			if namespace == "" {
+				namespace = "none"
+			}
+			all = append(all, namespace)
+		}
+	})
+	return all
+}
+
+// TestTurnsAge: what a namespace has had counts for half after a while, and for nothing in the end.
+func TestTurnsAge(t *testing.T) {
+	turns, at := turns{}, time.Unix(1000, 0)
+	turns.take(nil, sourcesOf("a-1x100000"), at)
+	for _, want := range []float64{100000, 50000, 25000} {
+		turns.age(at)
+		if got := turns.used["a"]; got != want {
+			t.Errorf("after %v it has had %v bytes, want %v", at.Sub(time.Unix(1000, 0)), got, want)
+		}
+		at = at.Add(halved)
+	}
+	if turns.age(at.Add(time.Minute)); len(turns.used) > 0 {
+		t.Errorf("after a minute it is remembered: %v", turns.used)
+	}
+}
