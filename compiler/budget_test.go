@@ -7,68 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 )
-
-// evilGateway is another tenant's Gateway, with some listeners.
-func evilGateway(listeners int) string {
-	var list []string
-	for i := range listeners {
-		list = append(list, fmt.Sprintf("{name: l%d, protocol: HTTP, port: %d}", i, 8000+i))
-	}
-	return fmt.Sprintf(`---
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: gw, namespace: evil, creationTimestamp: "2026-01-01T00:00:00Z"}
-spec: {gatewayClassName: limpet, listeners: [%s]}
-`, strings.Join(list, ", "))
-}
-
-// evilRoute is a route of that tenant's.
-func evilRoute(name, spec string) string {
-	return fmt.Sprintf(`---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: %s, namespace: evil, creationTimestamp: "2026-01-02T00:00:00Z"}
-spec: {parentRefs: [{name: gw}], %s}
-`, name, spec)
-}
-
-// wideAttack is wildcard hostnames with 64 paths of a kilobyte, and hosts below each: on each listener 16 MiB of copies for each of them.
-func wideAttack(listeners, wide, hosts int) string {
-	var text strings.Builder
-	text.WriteString(evilGateway(listeners))
-	paths := make([]string, 64)
-	for i := range paths {
-		paths[i] = fmt.Sprintf("{path: {value: /%d%s}}", i, strings.Repeat("x", 1000))
-	}
-	for w := range wide {
-		text.WriteString(evilRoute(fmt.Sprintf("wide-%d", w), fmt.Sprintf("hostnames: ['*.a%d.example'], rules: [{matches: [%s]}]", w, strings.Join(paths, ", "))))
-		for h := 0; h < hosts; h += 16 {
-			var names []string
-			for n := h; n < min(h+16, hosts); n++ {
-				names = append(names, fmt.Sprintf("h%d.a%d.example", n, w))
-			}
-			text.WriteString(evilRoute(fmt.Sprintf("host-%d-%d", w, h), "hostnames: ["+strings.Join(names, ", ")+"]"))
-		}
-	}
-	return text.String()
-}
-
-// bigAttack is a route of 1.29 MB on many listeners: it has hostnames, and matches with 16 headers of 4 kB.
-func bigAttack(listeners, hostnames, matches int) string {
-	headers := make([]string, 16)
-	for i := range headers {
-		headers[i] = fmt.Sprintf("{name: h%d, value: %s}", i, strings.Repeat("v", 4000))
-	}
-	names, each := make([]string, hostnames), make([]string, matches)
-	for i := range names {
-		names[i] = fmt.Sprintf("h%d.example", i)
-	}
-	for i := range each {
-		each[i] = fmt.Sprintf("{path: {value: /%d}, headers: [%s]}", i, strings.Join(headers, ", "))
-	}
-	return evilGateway(listeners) + evilRoute("big", fmt.Sprintf("hostnames: [%s], rules: [{matches: [%s]}]", strings.Join(names, ", "), strings.Join(each, ", ")))
-}
 
 // TestRouteBudgets lays out what a tenant who may write a Gateway and HTTPRoutes makes as large as it can: it is served or refused in
 // status, it is no more than its share, another tenant has all of its own, and a change of it is followed.
@@ -82,11 +23,11 @@ func TestRouteBudgets(t *testing.T) {
 		told   string
 		status string
 	}{
-		"copies for many wildcards":      {wideAttack(1, 24, 250), "those that go first leave no room for this one's matches in the 16 MiB of namespace evil", ""},
-		"the same on 48 listeners":       {wideAttack(48, 12, 100), "HTTPRoute evil/wide-0: spec.parentRefs[0]: Too long: its matches come to 4.479 MiB", "OverBudget"},
-		"one route on 48 listeners":      {bigAttack(48, 16, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 59.7", "OverBudget"},
-		"that route on fewer listeners":  {bigAttack(16, 2, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 19", "OverBudget"},
-		"as much of it as there is room": {bigAttack(12, 16, 20), "", ""},
+		"copies for many wildcards":      {scaletest.MakeWideRoutes(1, 24, 250), "those that go first leave no room for this one's matches in the 16 MiB of namespace evil", ""},
+		"the same on 48 listeners":       {scaletest.MakeWideRoutes(48, 12, 100), "HTTPRoute evil/wide-0: spec.parentRefs[0]: Too long: its matches come to 4.479 MiB", "OverBudget"},
+		"one route on 48 listeners":      {scaletest.MakeBigRoute(48, 16, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 59.7", "OverBudget"},
+		"that route on fewer listeners":  {scaletest.MakeBigRoute(16, 2, 20), "HTTPRoute evil/big: spec.parentRefs[0]: Too long: its matches come to 19", "OverBudget"},
+		"as much of it as there is room": {scaletest.MakeBigRoute(12, 16, 20), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{}}}
@@ -152,7 +93,7 @@ func TestUncountedTakesNoMemory(t *testing.T) {
 		return int(m.HeapAlloc)
 	}
 	before := apply("")
-	if more := apply(wideAttack(48, 24, 250)) - before; more > most {
+	if more := apply(scaletest.MakeWideRoutes(48, 24, 250)) - before; more > most {
 		t.Errorf("the attacker's routes take %d bytes", more)
 	}
 	runtime.KeepAlive(f)

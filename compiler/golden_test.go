@@ -103,7 +103,7 @@ func (g golden) parseOptions(t *testing.T) Options {
 			} else {
 				o.EnvoyGateway.WasmURL = value
 			}
-		case "native-path":
+		case "filter-path":
 			o.goNative(value)
 		case "gateway-api":
 			o.GatewayAPI = value

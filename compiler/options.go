@@ -79,7 +79,7 @@ type Options struct {
 	// AccessLog has the filter publish each request's outcome, policy, age of the session, its host and why it moved as filter
 	// state, and has TargetEnvoy write an access log with these, as JSON. SessionDigest adds a keyed digest of the session's id.
 	AccessLog, SessionDigest bool
-	// LoggedHeaders are further fields of that log. Only for TargetEnvoy, with AccessLog.
+	// LoggedHeaders are further fields of that log, and of those that Served.Story turns on. Only for TargetEnvoy.
 	LoggedHeaders LoggedHeaders
 	// DebugTickets has requests answered with what became of their session that have a ticket. Only for TargetEnvoy and
 	// TargetPlugin: no backend sees a ticket.
@@ -378,7 +378,7 @@ func (o *Options) checkStory() error {
 	switch {
 	case o.SessionDigest && !o.AccessLog:
 		return errors.New("session digest: Forbidden: may only be set with an access log")
-	case !o.LoggedHeaders.IsEmpty() && (!o.AccessLog || o.Target != TargetEnvoy):
+	case !o.LoggedHeaders.IsEmpty() && (!o.AccessLog && o.served() == nil || o.Target != TargetEnvoy):
 		return errors.New("access log headers: Forbidden: may only be set with an access log, for target envoy")
 	case o.DebugTickets && o.Target != TargetEnvoy && o.Target != TargetPlugin:
 		return fmt.Errorf("debug tickets: Unsupported value: not for target %s, where backends of rules without sessions would see tickets",

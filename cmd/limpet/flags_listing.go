@@ -123,6 +123,5 @@ func (l *listingFlags) set(o *compiler.Options) {
 	if l.reading != nil && o.Target == compiler.TargetEnvoy {
 		l.reading.Known.Set(o)
 		o.LoggedHeaders = l.reading.Options.LoggedHeaders
-		o.AccessLog = !o.LoggedHeaders.IsEmpty()
 	}
 }

@@ -14,6 +14,7 @@ type storyFlags struct {
 	fields             []string
 	digest             bool                   // what fields says
 	logged             compiler.LoggedHeaders // of headers, the same
+	others             bool                   // ProxyConfigs may turn logs on
 }
 
 func (s *storyFlags) register(f *pflag.FlagSet) {
@@ -29,10 +30,16 @@ func (s *storyFlags) register(f *pflag.FlagSet) {
 
 // check refuses what would have no effect.
 func (s *storyFlags) check() error {
-	if len(s.fields) > 0 && !s.accessLog {
-		return usagef("--access-log-fields: only with --access-log")
+	if len(s.fields) > 0 && !s.accessLog && !s.others {
+		return usagef("--access-log-fields: only with --access-log, or --manage-proxies of limpet serve")
 	}
-	return s.parseFields()
+	if err := s.parseFields(); err != nil {
+		return err
+	}
+	if s.digest && !s.accessLog {
+		return usagef("--access-log-fields session: only with --access-log")
+	}
+	return nil
 }
 
 // parseFields reads --access-log-fields.

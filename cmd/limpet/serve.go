@@ -117,7 +117,8 @@ func newServe() *cobra.Command {
 	flags.Lookup("system-namespace").Usage = "limpet's own `NAMESPACE`, whose policies for GatewayClasses count, and where its Lease\n" +
 		"and its Secrets are"
 	sc.config.story.register(flags)
-	flags.StringVar(&sc.listen, "listen", defaultListen, "`ADDRESS` for Envoys; without TLS a loopback address,\nor unix:PATH of a socket; unix:PATH,mode=0660 lets its group connect too")
+	flags.StringVar(&sc.listen, "listen", defaultListen,
+		"`ADDRESS` for Envoys; without TLS a loopback address, or unix:PATH of a socket;\nunix:PATH,mode=0660 lets its group connect too")
 	sc.tls.register(flags)
 	flags.StringVar(&sc.modules.listen, "wasm-listen", "",
 		"`ADDRESS` at which Envoys fetch limpet.wasm, instead of --filter-path; without TLS a loopback address")
@@ -143,6 +144,7 @@ func (sc *serveCommand) check(c *cobra.Command, args []string) error {
 	}
 	keys.secret, sc.tls.secret = sc.cluster.keys, takeSecret(&sc.tls.files.Certificate)
 	sc.cluster.namespace, sc.cluster.manage = sc.config.input.policies.classNamespace, sc.proxies.image != ""
+	sc.config.story.others = sc.cluster.manage
 	sc.config.input.elsewhere = sc.cluster.isWanted(sc.config.input.paths)
 	if err := sc.config.check(c, args); err != nil {
 		return err

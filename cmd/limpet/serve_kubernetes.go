@@ -94,8 +94,8 @@ func (f *clusterFlags) checkKeys() error {
 // takeSecret takes the name of a Secret out of a flag that may name a file.
 func takeSecret(flag *string) (name string) {
 	name, is := strings.CutPrefix(*flag, "secret/")
-	if !is {
-		return ""
+	if !is || name == "" {
+		return "" // what names nothing stays, and is refused as a file
 	}
 	*flag = ""
 	return name

@@ -38,7 +38,8 @@ func (s *serveTLS) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.files.Key, "tls-key", "", "`FILE` with its private key")
 	flags.StringVar(&s.files.ClientCA, "tls-ca", "", "`FILE` with the authorities that sign Envoys' certificates")
 	flags.StringSliceVar(&s.names, "tls-names", nil,
-		"make the Secret of --tls-cert if there is none, with an authority of limpet's own, for a server\nof these DNS `NAMES`, and renew its certificate")
+		"make the Secret of --tls-cert if there is none, with an authority of limpet's own,\n"+
+			"for a server of these DNS `NAMES`, and renew its certificate")
 	flags.StringVar(&s.domain, "trust-domain", defaultDomain, "`DOMAIN` of the URIs in Envoys' certificates")
 	flags.StringVar(&s.audience, "token-audience", "",
 		"let Envoys show, instead of a certificate, a token of their Gateway's service\naccount that is bound to the `AUDIENCE`, "+

@@ -83,7 +83,7 @@ func goldenInputs(t *testing.T) []goldenInput {
 			continue
 		}
 		input := goldenInput{file: file, options: []string{"--wasm-url", "https://example.com/limpet.wasm"}}
-		if strings.Contains(options, "native-path=") {
+		if strings.Contains(options, "filter-path=") {
 			input.options = []string{"--filter", "native"}
 		}
 		for word := range strings.FieldsSeq(options) {

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-jose/go-jose/v4/jwt"
 	"golang.org/x/time/rate"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -133,7 +133,7 @@ func (t *Tokens) Begin(config *rest.Config, source *Source) error {
 
 // Review gives the service account whose token it is.
 func (t *Tokens) Review(ctx context.Context, address, token string) (account string, err error) {
-	account, end, err := t.readAccount(token)
+	parsed, account, end, err := t.read(token)
 	if err != nil {
 		return "", err
 	}
@@ -143,7 +143,7 @@ func (t *Tokens) Review(ctx context.Context, address, token string) (account str
 	}
 	ctx, stop := context.WithTimeout(ctx, reviewFor)
 	defer stop()
-	limit, err := t.limit(ctx, token, address, account)
+	limit, err := t.limit(ctx, parsed, address, account)
 	if err != nil {
 		return "", err
 	}
@@ -179,7 +179,7 @@ var errForged = errors.New("the token is not signed by the API server")
 
 // limit waits until it is a token's turn to be reviewed. That of one that the API server has signed is up to its account alone, so that
 // nobody else who says to be of it, or is at its address, can be in its way. What it gives is nil then.
-func (t *Tokens) limit(ctx context.Context, token, address, account string) (*peerLimit, error) {
+func (t *Tokens) limit(ctx context.Context, token *jwt.JSONWebToken, address, account string) (*peerLimit, error) {
 	switch t.keys.check(ctx, token) {
 	case signatureForged:
 		return nil, errForged
@@ -232,47 +232,26 @@ const accountPrefix = "system:serviceaccount:"
 // errNoAccount says that a token is of another kind.
 var errNoAccount = errors.New("the token is not that of a service account")
 
-// readAccount reads what a token says itself, of whom it is and until when. Nothing is believed of it: one that is not for us by
-// its own words is refused.
-func (t *Tokens) readAccount(token string) (account string, end time.Time, err error) {
+// read reads what a token says itself, of whom it is and until when. Nothing is believed of it: one that is not for us by its own words is
+// refused.
+func (t *Tokens) read(token string) (parsed *jwt.JSONWebToken, account string, end time.Time, err error) {
 	if len(token) > maxToken {
-		return "", end, errNoAccount
+		return nil, "", end, errNoAccount
 	}
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return "", end, errNoAccount
-	}
-	var claims struct {
-		Subject  string   `json:"sub"`
-		Audience audience `json:"aud"`
-		End      int64    `json:"exp"`
-	}
-	text, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil || json.Unmarshal(text, &claims) != nil {
-		return "", end, errNoAccount
+	var claims jwt.Claims
+	if parsed, err = jwt.ParseSigned(token, algorithms); err == nil {
+		err = parsed.UnsafeClaimsWithoutVerification(&claims)
 	}
 	rest, is := strings.CutPrefix(claims.Subject, accountPrefix)
 	namespace, name, both := strings.Cut(rest, ":")
 	switch {
-	case !is || !both || namespace == "" || name == "":
-		return "", end, errNoAccount
-	case !slices.Contains(claims.Audience, t.Audience):
-		return "", end, fmt.Errorf("the token is not for the audience %s", t.Audience)
+	case err != nil || !is || !both || namespace == "" || name == "":
+		return nil, "", end, errNoAccount
+	case !claims.Audience.Contains(t.Audience):
+		return nil, "", end, fmt.Errorf("the token is not for the audience %s", t.Audience)
 	default:
-		return namespace + "/" + name, time.Unix(claims.End, 0), nil
+		return parsed, namespace + "/" + name, claims.Expiry.Time(), nil
 	}
-}
-
-// audience is whom a token is for, which may be one or several (RFC 7519).
-type audience []string
-
-func (a *audience) UnmarshalJSON(text []byte) error {
-	var one string
-	if json.Unmarshal(text, &one) == nil {
-		*a = audience{one}
-		return nil
-	}
-	return json.Unmarshal(text, (*[]string)(a))
 }
 
 // remember keeps a judgement, for a while.

@@ -20,6 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-jose/go-jose/v4/jwt"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -43,10 +44,21 @@ func newTokens(t *testing.T, judge func(token string) (authenticationv1.TokenRev
 	return tokens, asked
 }
 
-// makeToken makes a token whose signature is a text.
+// makeToken makes a token whose signature ends with a text.
 func makeToken(subject, audience, signature string, ends time.Time) string {
+	text := base64.RawURLEncoding.EncodeToString
 	claims := fmt.Sprintf(`{"sub":%q,"aud":%s,"exp":%d}`, subject, audience, ends.Unix())
-	return "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + "." + signature
+	return text([]byte(`{"alg":"RS256"}`)) + "." + text([]byte(claims)) + "." + strings.Repeat("A", 3-(len(signature)+3)%4) + signature
+}
+
+// judgeKey says what keys make of a token; forged for what is none.
+func judgeKey(t *testing.T, keys *tokenKeys, token string) signature {
+	t.Helper()
+	parsed, err := jwt.ParseSigned(token, algorithms)
+	if err != nil {
+		return signatureForged
+	}
+	return keys.check(t.Context(), parsed)
 }
 
 const (
@@ -177,7 +189,7 @@ func TestReviewSigned(t *testing.T) {
 			read, asked := 0, map[bool]int{}
 			tokens.keys.read = func(context.Context) ([]byte, error) { read++; return []byte(ours.set(t, "one")), nil }
 			tokens.review = func(_ context.Context, r *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
-				isOurs := tokens.keys.check(t.Context(), r.Spec.Token) == signatureGood
+				isOurs := judgeKey(t, tokens.keys, r.Spec.Token) == signatureGood
 				asked[isOurs]++
 				status, _ := judgeSignature("")
 				status.Authenticated = isOurs
@@ -209,7 +221,7 @@ func TestTokenKeys(t *testing.T) {
 		keys := newTokenKeys(func(context.Context) ([]byte, error) { read++; return []byte(text), nil }, slog.New(slog.DiscardHandler))
 		check := func(id string, want signature, reads int) {
 			t.Helper()
-			if got := keys.check(t.Context(), ours.sign(t, id, edgeAccount, 0)); got != want || read != reads {
+			if got := judgeKey(t, keys, ours.sign(t, id, edgeAccount, 0)); got != want || read != reads {
 				t.Errorf("%s: %v after %d reads; want %v after %d", id, got, read, want, reads)
 			}
 		}
@@ -241,7 +253,7 @@ func TestTokenKeysRSA(t *testing.T) {
 		signed + "." + text(signature): "1", signed + "." + text(signature[1:]): "2", signed + ".?": "2", "?.e30." + text(signature): "2",
 		text([]byte(`{"alg":"none","kid":"k"}`)) + ".e30." + text(signature): "2", text([]byte(`{"alg":"ES256","kid":"k"}`)) + ".e30.": "2",
 	} {
-		if got := fmt.Sprint(keys.check(t.Context(), token)); got != want {
+		if got := fmt.Sprint(judgeKey(t, keys, token)); got != want {
 			t.Errorf("%.60s: %s, want %s", token, got, want)
 		}
 	}

@@ -103,7 +103,7 @@ func (f *flags) add(word, keyFile string) error {
 		f.strict = true
 	case "native":
 		f.writing = []string{"--filter=native"}
-	case "native-path":
+	case "filter-path":
 		f.writing = []string{"--filter=native", "--filter-path=" + value}
 	case "wasm":
 		f.writing = append(f.writing, "--filter-path="+value)

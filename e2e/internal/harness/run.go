@@ -57,7 +57,7 @@ func launchLimpet(t testing.TB, args []string, port, adminPort int, env []string
 	t.Helper()
 	shipped := Find(t)
 	r := &Running{Port: port, AdminPort: adminPort, done: make(chan struct{})}
-	r.command = exec.Command(shipped.Limpet, withFilter(args)...)
+	r.command = contained(shipped.Limpet, withFilter(args))
 	r.command.Dir, r.command.Stdin, r.command.Stdout, r.command.Stderr = shipped.Root, stdin, &r.output, &r.output
 	r.command.Env = append(environment("ENVOY="+shipped.Envoy), env...)
 	r.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}

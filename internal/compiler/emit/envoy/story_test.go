@@ -38,7 +38,7 @@ func TestStory(t *testing.T) {
 		"traces":         {story: Story{Tracing: true, SamplingPercent: 5}, tracing: true},
 	} {
 		a := Assembly{Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
-		a.Settings.Plugin.AccessLogFields = c.logged
+		a.Settings.Plugin.AccessLogFields, a.Settings.Logged.Request = c.logged, []string{"x-tenant"}
 		d, err := a.ServeFrame("shop/edge", servedListeners[:2], c.story)
 		if err != nil {
 			t.Fatal(err)
@@ -47,6 +47,9 @@ func TestStory(t *testing.T) {
 			manager := readManager(t, packed)
 			if (len(manager.GetAccessLog()) == 1) != c.log || (manager.GetTracing() != nil) != c.tracing {
 				t.Errorf("%s: %d logs, tracing %v", name, len(manager.GetAccessLog()), manager.GetTracing())
+			}
+			if got := strings.Contains(string(packed.Content), "%REQ(X-TENANT):256%"); got != c.log {
+				t.Errorf("%s: listener %d has a header that is logged: %t", name, i, got)
 			}
 			if got := strings.Contains(string(packed.Content), "session_outcome"); got != c.session {
 				t.Errorf("%s: listener %d tells of sessions: %t", name, i, got)
