@@ -216,6 +216,11 @@ bench-paired: build bin/bench $(OLD_LIMPET) $(dir $(OLD_LIMPET))bench ## a pinne
 $(REVISIONS)/%/bin/bench: $(REVISIONS)/%/bin/limpet
 	@$(MAKE) --no-print-directory -C $(REVISIONS)/$* bin/bench
 
+.PHONY: bench-copies
+bench-copies: build bin/envoy-gateway ## what Envoy Gateway makes of 500 split rules of three backends, with copies and without, in five minutes
+	@envoy=$$(tools/setup.sh envoy) && export ENVOY=$$envoy LIMPET_LONG=1 && \
+	cd e2e/envoygateway && go test -count=1 -timeout 30m -v -run '^TestCopiesCost$$'
+
 .PHONY: bench-go
 bench-go: build ## Go benchmarks of token, filter and compiler, native and under wazero, as benchstat reads them; COUNT=10 repeats them
 	go test -run '^$$' -bench . -benchmem -count $(or $(COUNT),1) ./token ./policy-config ./filter/... ./compiler/... ./internal/...

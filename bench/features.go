@@ -59,6 +59,14 @@ var features = []feature{
 		name: "within", title: "`onHostLost: RebalanceWithin`", over: "plain",
 		Deployment: rig.Deployment{Policy: "onHostLost: RebalanceWithin"},
 	},
+	{
+		name: "led", title: "a split whose routes are there for each backend", over: "plain",
+		Deployment: rig.Deployment{Policy: aSession, Led: true},
+	},
+	{
+		name: "led-native", title: "the same, with the native filter", over: "native",
+		Deployment: rig.Deployment{Policy: aSession, Led: true, Native: true},
+	},
 	{name: "envelope", title: "`envelope: true`", over: "plain", Deployment: rig.Deployment{Policy: "envelope: true"}},
 	{name: "log", title: "`--access-log`", over: "plain", Deployment: rig.Deployment{Policy: aSession, Flags: []string{"--access-log"}}},
 	{

@@ -188,9 +188,15 @@ var otherProbes = map[string]probe{
 		"{sessionName: x-s, type: Header}", "{sessionName: x-s, type: Header}\n  filters: [{type: CORS, cors: {allowOrigins: [\"*\"]}}]"),
 
 	"across split, one session (up to 1.6)": {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
-	"plugin policies[].leads[]":             {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
-	"plugin policies[].owners[]":            identityProbe,
-	"SessionPersistencePolicy identity":     identityProbe,
+	"plugin policies[].revocation.backends[]": {
+		off: splitRoute("  sessionPersistence: {sessionName: s}"),
+		on: splitRoute("  sessionPersistence: {sessionName: s}") + documentText("SessionPersistencePolicy", "revoking",
+			"targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: split}]\n"+
+				`revocation: {backends: ["default/two:80 before 2026-01-01T00:00:00Z"]}`),
+	},
+	"plugin policies[].leads[]":         {off: splitRoute(""), on: splitRoute("  sessionPersistence: {sessionName: s}")},
+	"plugin policies[].owners[]":        identityProbe,
+	"SessionPersistencePolicy identity": identityProbe,
 	"across onHostLost RebalanceWithin in a split": {
 		off: splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("Rebalance"),
 		on:  splitRoute("  sessionPersistence: {sessionName: s}") + lostHostPolicy("RebalanceWithin"),

@@ -97,7 +97,7 @@ var heldCases = []struct {
 }{
 	{"nobody follows endpoints", TargetEnvoy, map[string]string{"drainTimeout": "10m"}},
 	{"Istio", TargetIstio, map[string]string{"identity": "Address", "drainTimeout": "none", "keepUnselected": "0s"}},
-	{"Envoy Gateway", TargetEnvoyGateway, map[string]string{"identity": "Address", "revocation.backends": "none"}},
+	{"Envoy Gateway", TargetEnvoyGateway, map[string]string{"identity": "Address"}},
 }
 
 // TestDescribeWhatHolds holds that describe shows what holds on the target, with the reason, and what is written as overridden.
@@ -170,7 +170,6 @@ spec:
   onHostLost: RebalanceWithin
   drainTimeout: 10m
   keepUnselected: 5m
-  revocation: {backends: ["shop/a:80 before 2026-01-01T00:00:00Z"]}
 `
 }
 

@@ -23,7 +23,7 @@ const (
 	MaxCookiePath = 1024
 	// MaxAttributes is the number of further attributes of a cookie.
 	MaxAttributes = 16
-	// MaxRevoked is the number of single sessions that a policy revokes.
+	// MaxRevoked is the number of single sessions that a policy revokes, and that of backends.
 	MaxRevoked = 64
 	// MaxRevokedHosts is the number of hosts that a policy revokes: the compiler lists those of whole backends there.
 	MaxRevokedHosts = 4096

@@ -182,6 +182,10 @@ type Revocation struct {
 	// Hosts are hosts some of whose sessions are void: "ADDRESS:PORT before TIME" voids those that came to the host before
 	// TIME, RFC 3339; of several entries for a host the latest time holds. At most 4096.
 	Hosts []string `json:"hosts,omitempty"`
+	// Backends are backends some of whose sessions are void, where the policy has leads: "TAG before TIME" voids those that came to the
+	// backend before TIME, RFC 3339. TAG is the backend's in tokens, as in leads; sessions whose token names no backend are void too. At
+	// most 64.
+	Backends []string `json:"backends,omitempty"`
 }
 
 // The tables of the decoder: every field of every type, by its name in JSON.
@@ -238,4 +242,5 @@ var revocationFields = []field[Revocation]{
 	{name: "notBefore", set: moment(func(r *Revocation) *Time { return &r.NotBefore })},
 	{name: "sessions", set: texts(revokedCount, &revokedSessionRule, itself, func(r *Revocation) *[]string { return &r.Sessions })},
 	{name: "hosts", set: texts(revokedHosts, &revokedHostRule, itself, func(r *Revocation) *[]string { return &r.Hosts })},
+	{name: "backends", set: texts(revokedCount, &revokedBackendRule, itself, func(r *Revocation) *[]string { return &r.Backends })},
 }

@@ -21,11 +21,21 @@ type RevokedHost struct {
 	Before Time
 }
 
+// RevokedBackend is an item of Revocation.Backends.
+type RevokedBackend struct {
+	// Tag is the backend's in tokens.
+	Tag uint32
+	// Before is when the first session came to the backend that is not void.
+	Before Time
+}
+
 var (
 	errRevokedSession = errors.New(`must be a session id of 16 hexadecimal digits in lower case and when it ends, such as ` +
 		`"0102030405060708 until 2026-11-22T20:00:00Z", or the id alone`)
 	errRevokedHost = errors.New(`must be an IP address and a port in canonical form and a time, such as ` +
 		`"10.0.0.1:8080 before 2026-11-22T20:00:00Z"`)
+	errRevokedBackend = errors.New(`must be the tag of a backend, of 8 hexadecimal digits in lower case, and a time, such as ` +
+		`"0a1b2c3d before 2026-11-22T20:00:00Z"`)
 )
 
 // ParseRevokedSession reads an item of Revocation.Sessions.
@@ -67,6 +77,25 @@ func ParseRevokedHost(s string) (RevokedHost, error) {
 	return RevokedHost{host, at}, nil
 }
 
+// String is the item's text.
+func (b RevokedBackend) String() string {
+	return formatHex(uint64(b.Tag), tagDigits) + " before " + b.Before.String()
+}
+
+// ParseRevokedBackend reads an item of Revocation.Backends.
+func ParseRevokedBackend(s string) (RevokedBackend, error) {
+	text, before, _ := strings.Cut(s, " before ")
+	tag, is := parseHex(text, tagDigits)
+	if !is {
+		return RevokedBackend{}, errRevokedBackend
+	}
+	at, err := ParseTime(before)
+	if err != nil {
+		return RevokedBackend{}, errRevokedBackend
+	}
+	return RevokedBackend{uint32(tag), at}, nil
+}
+
 func checkRevokedSession(s string) error {
 	_, err := ParseRevokedSession(s)
 	return err
@@ -74,5 +103,10 @@ func checkRevokedSession(s string) error {
 
 func checkRevokedHost(s string) error {
 	_, err := ParseRevokedHost(s)
+	return err
+}
+
+func checkRevokedBackend(s string) error {
+	_, err := ParseRevokedBackend(s)
 	return err
 }

@@ -43,6 +43,7 @@ var textSchemas = map[string]schema{
 	"Policy.sessionName":      textSchema(&sessionRule, `^`+tokenClass+`*$`),
 	"Policy.endSessionHeader": {"$ref": "#/$defs/headerName"},
 	"Revocation.sessions":     textSchema(&revokedSessionRule, `^[0-9a-f]{16}( until [0-9]{4}-.*)?$`),
+	"Revocation.backends":     textSchema(&revokedBackendRule, `^[0-9a-f]{8} before [0-9]{4}-.*$`),
 	"Revocation.hosts":        textSchema(&revokedHostRule, `^[^ ]+:[0-9]+ before [0-9]{4}-.*$`),
 	"Policy.owners":           textSchema(&ownerRule, `^[^ ]+:[0-9]+ (pod|name) [0-9a-f]{16}$`),
 	"Policy.leads":            textSchema(&leadRule, `^[^\x00-\x1f\x7f-\x9f]+ ([0-9a-f]{8}|[0-9a-f]{16})$`),
@@ -59,7 +60,7 @@ var (
 	}
 	countRanges = map[string]countRange{
 		"Config.policies": policyCount, "KeyRing.keys": keyCount, "Policy.routes": routeCount, "Policy.clusters": routeCount, "Cookie.attributes": attributeCount,
-		"Revocation.sessions": revokedCount, "Revocation.hosts": revokedHosts, "Policy.owners": ownerCount, "Policy.leads": leadCount,
+		"Revocation.sessions": revokedCount, "Revocation.backends": revokedCount, "Revocation.hosts": revokedHosts, "Policy.owners": ownerCount, "Policy.leads": leadCount,
 	}
 	enumSchemas = map[reflect.Type]any{
 		reflect.TypeFor[Type](): types, reflect.TypeFor[OnHostLost](): lostChoices, reflect.TypeFor[IssueOn](): issueChoices,

@@ -41,6 +41,7 @@ var (
 	keyIDRule          = textRule{max: maxKeyID, check: checkKeyID}
 	revokedSessionRule = textRule{max: maxRevoked, check: checkRevokedSession}
 	revokedHostRule    = textRule{max: maxRevoked, check: checkRevokedHost}
+	revokedBackendRule = textRule{max: maxRevoked, check: checkRevokedBackend}
 	ownerRule          = textRule{max: maxRevoked, check: checkOwner}
 	leadRule           = textRule{max: maxLead, check: checkLead}
 

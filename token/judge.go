@@ -3,7 +3,7 @@ package token
 // Judge is a policy's whole judgement of sessions that [Scope.Open] gave: its rules, what it revokes, and whose hosts are.
 type Judge struct {
 	Rules Rules
-	// Revoked is nil where the policy revokes no single sessions and hosts.
+	// Revoked is nil where the policy revokes no single sessions, hosts and backends.
 	Revoked *Revocations
 	// Owners is nil where the policy says of no host whose it is.
 	Owners *Owners

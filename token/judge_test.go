@@ -6,13 +6,14 @@ import "testing"
 func TestJudge(t *testing.T) {
 	scope, made := cart(t)
 	made.Host = mustHost(t, "10.0.0.1:8080")
-	made.Parts = Parts{ID: 7, Owner: 1}
+	made.Parts = Parts{ID: 7, Owner: 1, Backend: 5}
 	sess, verdict := scope.Open(mustMint(t, scope, made, Minting{Now: noon}), noon)
 	if verdict != Valid {
 		t.Fatal(verdict)
 	}
-	named := sess
+	named, nameless := sess, sess
 	named.Parts.Named = true
+	nameless.Parts.Backend = 0
 	here, there := sess.Host, mustHost(t, "10.0.0.2:8080")
 	const later = noon + 3600
 	for name, c := range map[string]struct {
@@ -28,6 +29,7 @@ func TestJudge(t *testing.T) {
 		"nothing of this one": {sess, Rules{}, func(r *Revocations, o *Owners) {
 			r.AddSession(8, 0)
 			r.AddHost(there, later)
+			r.AddBackend(6, later)
 			o.Add(there, 2, false)
 		}, here, Valid},
 		"session": {sess, Rules{}, func(r *Revocations, _ *Owners) {
@@ -46,6 +48,19 @@ func TestJudge(t *testing.T) {
 		"host, before it": {sess, Rules{}, func(r *Revocations, _ *Owners) {
 			r.AddHost(here, sess.IssuedAt)
 		}, here, Valid},
+		"backend": {sess, Rules{}, func(r *Revocations, _ *Owners) {
+			r.AddBackend(5, 1)
+			r.AddBackend(5, sess.IssuedAt+1)
+			r.AddBackend(6, 1)
+		}, Host{}, Revoked},
+		"backend, before it": {sess, Rules{}, func(r *Revocations, o *Owners) {
+			r.AddBackend(5, sess.IssuedAt)
+			r.AddBackend(6, later)
+			o.Add(here, 1, false)
+		}, here, Valid},
+		"backend, of a session that names none": {nameless, Rules{}, func(r *Revocations, _ *Owners) {
+			r.AddBackend(6, later)
+		}, Host{}, Revoked},
 		"own pod": {sess, Rules{}, func(_ *Revocations, o *Owners) {
 			o.Add(here, 1, false)
 		}, here, Valid},

@@ -99,3 +99,52 @@ func TestCalls(t *testing.T) {
 		})
 	}
 }
+
+// TestCallsOfACanary has sessions of a GRPCRoute whose rule is split: calls stay in their version, whatever the weights become.
+func TestCallsOfACanary(t *testing.T) {
+	serveModule(t)
+	for _, hosts := range versions {
+		for _, host := range hosts {
+			startBackend(t, host)
+		}
+	}
+	key := ring(t, newKey(t, "one"))
+	split := func(weights [3]int) string {
+		var refs []string
+		for i, name := range versionNames {
+			refs = append(refs, makeRef(name, weights[i]))
+		}
+		input := frame + backends(versions, "appProtocols: [gateway.envoyproxy.io/h2c], ") + makeRoute("GRPCRoute", "calls", "calls.test",
+			"  - sessionPersistence: {type: Header, sessionName: x-session}\n    backendRefs: ["+strings.Join(refs, ", ")+"]\n")
+		return with(t, compile(t, input, nil, "--wasm-url", wasmURL, "--keys", key, "--keys-in-clear"), input)
+	}
+	p := start(t, split([3]int{40, 40, 20}))
+	tokens := map[string]string{}
+	eventually(t, "there are sessions in each version", func() bool {
+		if host, token, _ := call(t, ""); token != "" {
+			tokens[versionOf(host)] = token
+		}
+		return len(tokens) == len(versions)
+	})
+	checkKept := func() {
+		t.Helper()
+		for version, token := range tokens {
+			for range 10 {
+				if on, _, leaked := call(t, token); versionOf(on) != version || leaked {
+					t.Errorf("a call of a session in %s went to %q, leaked: %t", version, on, leaked)
+				}
+			}
+		}
+	}
+	checkKept()
+	p.apply(t, split([3]int{0, 100, 0}))
+	eventually(t, "new sessions go to v2 alone", func() bool {
+		for range 20 {
+			if host, _, _ := call(t, ""); versionOf(host) != "v2" {
+				return false
+			}
+		}
+		return true
+	})
+	checkKept()
+}

@@ -3,6 +3,7 @@ package behaviour
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
@@ -135,6 +136,20 @@ func TestBackendTakenOut(t *testing.T) {
 	})
 }
 
+// TestSharedCluster: a control plane may have the routes to a backend share a cluster, whose name nobody knows; sessions that were led
+// there are of the backend all the same.
+func TestSharedCluster(t *testing.T) {
+	eachLed(t, nil, func(t *testing.T, s *splitRule) {
+		list := fmt.Sprintf(`"leads":[%q,%q]`, leadTo("blue", "blue", 7).String(), leadTo("green", "green", 7).String())
+		s.restart(config(list), s.start, ringA)
+		home, _ := s.visit()
+		s.choose("green")
+		s.Hosts["to-blue"] = without1(s.Hosts["to-blue"], home)
+		s.wantHost(t, "after the loss of its host", s.Hosts["to-blue"][0])
+		want(t, "backend in that token", s.openParts().Backend, token.BackendTag("blue"))
+	})
+}
+
 // TestClientsDoNotLead: not by the header, where a fence is missing, with a session or without.
 func TestClientsDoNotLead(t *testing.T) {
 	eachLed(t, nil, func(t *testing.T, s *splitRule) {
@@ -146,5 +161,37 @@ func TestClientsDoNotLead(t *testing.T) {
 		s.cookies["sid"] = "nonsense"
 		host, _ = s.visit(steer)
 		want(t, "one with a void token is in blue", host == "10.0.0.1:8080" || host == "10.0.0.2:8080", true)
+	})
+}
+
+// TestRevokedBackendOfALedSplit: the sessions that came to a backend before a time are void, by what their tokens call it, whichever
+// backend the weights choose by then; those of the other backend stay, and later ones too.
+func TestRevokedBackendOfALedSplit(t *testing.T) {
+	eachLed(t, nil, func(t *testing.T, s *splitRule) {
+		begin := func(backend string) (jar, home string) {
+			s.choose(backend)
+			delete(s.cookies, "sid")
+			home, _ = s.visit()
+			return s.cookies["sid"], home
+		}
+		blue, blueHome := begin("blue")
+		green, _ := begin("green")
+		list := fmt.Sprintf(`"revocation":{"backends":["%08x before 2026-11-21T12:00:30Z"]}`, token.BackendTag("green"))
+		s.restart(ledConfig(append([]string{list}, s.fields...), "blue", "green"), s.start, ringA)
+		s.choose("blue")
+		s.cookies["sid"] = green
+		host, status := s.visit()
+		want(t, "status of a void session", status, "200")
+		want(t, "it is in blue", host == "10.0.0.1:8080" || host == "10.0.0.2:8080", true)
+		want(t, "backend in its new token", s.openParts().Backend, token.BackendTag("blue"))
+		s.counted("p revoked", 1)
+		s.choose("green")
+		s.cookies["sid"] = blue
+		s.wantHost(t, "of a session of the other backend", blueHome)
+		s.pass(30 * time.Second)
+		_, later := begin("green")
+		s.choose("blue")
+		s.wantHost(t, "of a session that came later", later)
+		s.counted("p revoked", 1)
 	})
 }

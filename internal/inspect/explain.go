@@ -50,7 +50,7 @@ func explainRevoked(of *policyconfig.Policy, said *token.Session) string {
 	case said.IssuedAt < int64(r.NotBefore):
 		return fmt.Sprintf("it began before %s, the policy's revocation.notBefore", r.NotBefore)
 	}
-	return "the policy's revocation has it among its sessions, or its host among its hosts"
+	return "the policy's revocation has it among its sessions, or its host or backend among those"
 }
 
 // explainPinned says where the session goes on, and what becomes of it if its host is not there.

@@ -46,8 +46,11 @@ func haveOneCookie(a, b *policyconfig.Policy) bool {
 		a.SessionName == b.SessionName && a.Cookie.Path == b.Cookie.Path && a.Cookie.Domain == b.Cookie.Domain
 }
 
-// checkSameHosts: a policy's session has one host, wherever its cookie goes.
+// checkSameHosts: a policy's session has one host, wherever its cookie goes. One that is led goes to the route that has its.
 func (t *table) checkSameHosts(policy *policyconfig.Policy, first, second place) {
+	if policy.Leads != nil {
+		return
+	}
 	if policy.Type == policyconfig.TypeCookie && (policy.Envelope || policy.Cookie.Path != "/") {
 		return // the client may send it to one of them alone
 	}

@@ -38,6 +38,7 @@ func (c *checker) parse(at value, text string, given map[string]string) plugin {
 	c.pins = append(c.pins, config.PinHeader)
 	c.Policies += len(config.Policies)
 	c.checkRing(at, config.Keys, given)
+	c.checkRevoked(at, config.Policies)
 	return plugin{at: at, config: config, sound: true}
 }
 

@@ -102,7 +102,7 @@ type edit struct{ name, old, new string }
 
 // TestMistakes makes one mistake at a time: each has a golden line or more, and none passes.
 func TestMistakes(t *testing.T) {
-	for base, edits := range map[string][]edit{"smallest": smallestEdits, "large": largeEdits, "istio": istioEdits} {
+	for base, edits := range map[string][]edit{"smallest": smallestEdits, "large": largeEdits, "istio": istioEdits, "leads": leadsEdits} {
 		good := readFile(t, filepath.Join("testdata", base+".yaml"))
 		var all strings.Builder
 		for _, e := range edits {
@@ -117,6 +117,23 @@ func TestMistakes(t *testing.T) {
 		}
 		golden(t, base, all.String())
 	}
+}
+
+var leadsEdits = []edit{
+	{"the header is removed by a filter alone", "early_header_mutation_extensions", "early_header_mutations"},
+	{"another header is removed", "mutations: [{ remove: x-limpet-pin-backend }]", "mutations: [{ remove: x-limpet-pin }]"},
+	{"a cluster of the weights is missing", `"v2 1a1b2c3d4e5f6071", `, ""},
+	{"a cluster is misspelt", `"copy-of-v2 1a1b`, `"copy-of-v-2 1a1b`},
+	{"a lead to a cluster that is not there", `"leads": [`, `"leads": ["v3 0a1b2c3d4e5f6071", `},
+	{"no route matches", "exact: 1a1b2c3d4e5f6071", "exact: 1a1b2c3d4e5f6072"},
+	{"a route to the wrong backend", "cluster: copy-of-v2 }", "cluster: copy-of-v1 }"},
+	{"a route is not the policy's", `"shop-v1", "shop-v2"]`, `"shop-v1"]`},
+	{"a copy without the limit", "route: { cluster: copy-of-v2 }\n                typed_per_filter_config: ", "route: { cluster: copy-of-v2 }\n                metadata: "},
+	{
+		"the weights in front",
+		"routes:\n", "routes:\n              - { name: shop, match: { prefix: / }, route: { weighted_clusters: { clusters: [{ name: v1, weight: 1 }] } } }\n",
+	},
+	{"a tag that no lead has is revoked", `["0a1b2c3d before`, `["0a1b2c3e before`},
 }
 
 var smallestEdits = []edit{

@@ -14,9 +14,11 @@ type table struct {
 	*checker
 	chain *chain
 	parts parts
-	// names are those of all its routes, and leads are the clusters of each; "" is one that a request names.
-	names []string
-	leads map[string][]string
+	// names are those of all its routes, and clustersOf are the clusters of each; "" is one that a request names.
+	names      []string
+	clustersOf map[string][]string
+	// hosts are its virtual hosts.
+	hosts []place
 	// open says that there are more of them than the input has.
 	open bool
 }
@@ -90,7 +92,7 @@ func (c *checker) checkTable(m value, ch *chain, parts parts) {
 		}
 		return
 	}
-	t := &table{checker: c, chain: ch, parts: parts, leads: map[string][]string{}}
+	t := &table{checker: c, chain: ch, parts: parts, clustersOf: map[string][]string{}}
 	if !config.get("vhds").missing() {
 		t.open = true
 		c.unseen("the virtual hosts that Envoy discovers (vhds)")
@@ -98,6 +100,7 @@ func (c *checker) checkTable(m value, ch *chain, parts parts) {
 	t.checkKeys(config)
 	for _, host := range config.get("virtual_hosts").items() {
 		t.checkKeys(host)
+		t.hosts = append(t.hosts, place{table: config, host: host})
 		var routes []policed
 		for _, route := range routesOf(host) {
 			t.checkKeys(route)
@@ -107,6 +110,7 @@ func (c *checker) checkTable(m value, ch *chain, parts parts) {
 		t.checkCookies(routes)
 		t.checkReturns(routes)
 	}
+	t.checkLeads(m)
 	c.checked = append(c.checked, t)
 }
 
@@ -133,7 +137,7 @@ func (t *table) checkNames() {
 	for i, p := range t.chain.plugin.config.Policies {
 		var clusters []string
 		for j, name := range p.Routes {
-			clusters = append(clusters, t.leads[name]...)
+			clusters = append(clusters, t.clustersOf[name]...)
 			if !slices.Contains(t.names, name) && !t.isElsewhere(p.Name, name) {
 				t.add(policies, "policies[%d].routes[%d]: Not found: %q: no route of the route configuration has this name%s",
 					i, j, name, suggest.DidYouMean(name, t.names))
@@ -221,7 +225,7 @@ func (t *table) checkRoute(p place) []policyconfig.Policy {
 		}
 		return nil
 	}
-	t.leads[name] = append(t.leads[name], p.clusterNames()...)
+	t.clustersOf[name] = append(t.clustersOf[name], p.clusterNames()...)
 	for _, d := range p.destinations() {
 		holds := func(policy policyconfig.Policy) bool { return holds(&policy, d.clusterName()) }
 		t.checkFence(d, len(policies) > 0)
@@ -342,7 +346,7 @@ func (t *table) checkClusters(p place, policies []policyconfig.Policy) {
 	names := p.clusterNames()
 	for i := range policies {
 		isAnothers := func(cluster string) bool { return !holds(&policies[i], cluster) }
-		if common := slices.DeleteFunc(slices.Clone(names), isAnothers); len(common) > 1 {
+		if common := slices.DeleteFunc(slices.Clone(names), isAnothers); len(common) > 1 && policies[i].Leads == nil {
 			t.add(p.route.get("route").get("weighted_clusters").get("clusters"), "policy %q is for %d of them: a session moves whenever Envoy "+
 				"chooses a cluster that does not have its host; make them localities of one cluster, or give each cluster a policy (clusters)",
 				policies[i].Name, len(common))

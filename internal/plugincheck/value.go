@@ -143,3 +143,22 @@ func (v value) walk(visit func(value)) {
 		}
 	}
 }
+
+// flat is all that stands there, on one line.
+func (v value) flat() string {
+	if names, values := v.fields(); names != nil {
+		var parts []string
+		for i, name := range names {
+			parts = append(parts, name+": "+values[i].flat())
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	if items := v.items(); items != nil {
+		var parts []string
+		for _, item := range items {
+			parts = append(parts, item.flat())
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return v.text()
+}

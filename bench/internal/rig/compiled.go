@@ -29,6 +29,8 @@ type Deployment struct {
 	Served bool
 	// Native has Envoy load the native filter.
 	Native bool
+	// Led has the split's routes be there once more for each backend, to which sessions are led.
+	Led bool
 	// Reused has other pods have had the addresses before.
 	Reused bool
 }
@@ -109,6 +111,9 @@ func (r *Rig) launchDeployed(bootstrap []byte, keys, dir string, in documentFiel
 	var config object
 	if err := yaml.Unmarshal(bootstrap, &config); err != nil {
 		return nil, err
+	}
+	if in.Led {
+		lead(config)
 	}
 	at(config, "admin", "address", "socket_address").(object)["port_value"] = admin
 	e, err := launch(append(counting(dir), r.envoy), dir, config, keys, r.Cores.Envoy)

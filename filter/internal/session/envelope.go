@@ -181,7 +181,7 @@ func (x *Exchange) wrap(h Reply, sess token.Session, now int64) bool {
 		return false
 	}
 	e := p.engine.envelopes
-	p.describeHost(h, &sess)
+	x.describeHost(h, &sess)
 	tok, ok := p.mint(e.tok[:0], &sess, now)
 	if !ok {
 		return false

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/binary"
 	"strings"
 
@@ -21,7 +22,7 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 	if p.backendSpoke(h) {
 		return false
 	}
-	p.describeHost(h, &sess)
+	x.describeHost(h, &sess)
 	line, ok := p.mint(append(p.engine.buf[:0], p.cookieHead...), &sess, now)
 	if !ok {
 		return false
@@ -38,10 +39,11 @@ func (x *Exchange) issue(h Reply, sess token.Session, now int64) bool {
 }
 
 // describeHost notes in a session what else its policy goes by: the backend of its host, and whose address that is.
-func (p *Policy) describeHost(h Reply, sess *token.Session) {
+func (x *Exchange) describeHost(h Reply, sess *token.Session) {
+	p := x.policy
 	sess.Parts.Backend = 0
 	if p.within {
-		sess.Parts.Backend = p.backendOf(h)
+		sess.Parts.Backend = cmp.Or(p.backendOf(h), x.led)
 	}
 	if p.judge.Owners != nil {
 		p.judge.Owners.Mark(sess)

@@ -24,7 +24,7 @@ func newLeads(list []string) (leads []lead) {
 func (x *Exchange) lead(h Request, backend uint32) {
 	for i := range x.policy.leads {
 		if l := &x.policy.leads[i]; l.backend == backend && l.value != "" {
-			x.kept = true
+			x.kept, x.led = true, backend
 			h.Lead(l.value)
 			return
 		}

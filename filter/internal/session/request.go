@@ -22,6 +22,8 @@ type Exchange struct {
 	followed bool
 	// kept says that the request goes to the session's backend, on its host or on another one.
 	kept bool
+	// led is the tag of the backend that it was led to: the cluster there may be one that leads do not name, which several routes share.
+	led uint32
 	// outcome of the request phase: None, or why the client's token is void.
 	outcome Outcome
 	// mayIssue is whether the request is one that tokens are issued for.

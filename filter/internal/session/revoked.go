@@ -7,7 +7,7 @@ import (
 
 // newRevoked reads what validation has read before; nil for none.
 func newRevoked(r *policyconfig.Revocation) *token.Revocations {
-	if len(r.Sessions)+len(r.Hosts) == 0 {
+	if len(r.Sessions)+len(r.Hosts)+len(r.Backends) == 0 {
 		return nil
 	}
 	list := &token.Revocations{}
@@ -24,6 +24,11 @@ func newRevoked(r *policyconfig.Revocation) *token.Revocations {
 		// No token names a host that is none to the package; so none is let through.
 		if host, err := token.ParseHost(h.Host); err == nil {
 			list.AddHost(host, int64(h.Before))
+		}
+	}
+	for _, text := range r.Backends {
+		if b, err := policyconfig.ParseRevokedBackend(text); err == nil {
+			list.AddBackend(b.Tag, int64(b.Before))
 		}
 	}
 	return list

@@ -57,18 +57,30 @@ func StaysWithin(p *policyconfig.Policy) bool {
 }
 
 // Anywhere gives the policies for requests that have one backend only, or whose proxy can't tell backends apart: to stay within
-// it is then no more than to move.
+// it is then no more than to move, and what a backend of theirs is revoked for voids all of their sessions that are as old.
 func Anywhere(policies []policyconfig.Policy) []policyconfig.Policy {
-	if !slices.ContainsFunc(policies, func(p policyconfig.Policy) bool { return p.OnHostLost == policyconfig.RebalanceWithin }) {
+	if !slices.ContainsFunc(policies, tellsBackends) {
 		return policies
 	}
 	policies = slices.Clone(policies)
 	for i := range policies {
-		if policies[i].OnHostLost == policyconfig.RebalanceWithin {
+		if StaysWithin(&policies[i]) {
 			policies[i].OnHostLost = policyconfig.Rebalance
 		}
+		of := &policies[i].Revocation
+		for _, text := range of.Backends {
+			if b, err := policyconfig.ParseRevokedBackend(text); err == nil {
+				of.NotBefore = max(of.NotBefore, b.Before)
+			}
+		}
+		of.Backends = nil
 	}
 	return policies
+}
+
+// tellsBackends reports whether a policy has something to say of one of several backends.
+func tellsBackends(p policyconfig.Policy) bool {
+	return StaysWithin(&p) || len(p.Revocation.Backends) > 0
 }
 
 // SessionPolicy is a policy of the filter, but for the names by which that finds routes and clusters: each target has

@@ -120,11 +120,17 @@ func lowerDocuments(t *testing.T, draining *Draining, documents ...string) (*ir.
 // planDocuments gives the plan for Istio.
 func planDocuments(t *testing.T, release sessionapi.APIRelease, documents ...string) *ir.Plan {
 	t.Helper()
+	plan, _ := planAndReport(t, release, documents...)
+	return plan
+}
+
+func planAndReport(t *testing.T, release sessionapi.APIRelease, documents ...string) (*ir.Plan, *report.Report) {
+	t.Helper()
 	s := admit(t, resource.Options{ExternalControlPlane: true, Istio: true}, documents...)
 	s.ports = gateway.Build(gateway.NewInputPerGateway(s.objects, "istio.io/gateway-controller")).Ports
 	s.backends = backend.NewUnverified(s.objects)
 	s.decisions = policy.Cache{}.Decide(s.objects, s.ports, s.backends, policy.Options{
 		ExternalControlPlane: true, Release: release,
 	}, s.rep)
-	return NewPlan(s.objects, s.ports, s.decisions, s.backends)
+	return NewPlan(s.objects, s.ports, s.decisions, s.backends, s.rep), s.rep
 }

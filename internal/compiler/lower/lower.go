@@ -65,7 +65,7 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) *Lowered {
 	paths := len(in.Decisions.Paths)
 	l := &lowerer{
 		Input: in, rep: rep, rules: make(map[ruleKey]*loweredRule, paths), needs: map[*backend.Backend]needs{},
-		revoked:  map[*gateway.Route]revokedBackends{},
+		revoked:  revokedBackends{},
 		advised:  map[any]bool{},
 		streams:  map[streamKey][]choice{},
 		clusters: make(map[string]Cluster, paths), policies: make([]policyconfig.Policy, 0, paths),
@@ -79,7 +79,7 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) *Lowered {
 			config.Listeners = append(config.Listeners, listener)
 		}
 	}
-	l.adviseRevoked()
+	l.revoked.advise(rep)
 	clusters := slices.SortedFunc(maps.Values(l.clusters), func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range clusters {
 		c := &clusters[i]
@@ -107,7 +107,7 @@ type lowerer struct {
 	clusters map[string]Cluster
 	policies []policyconfig.Policy
 	traffic  []*BackendTraffic
-	revoked  map[*gateway.Route]revokedBackends
+	revoked  revokedBackends
 	// needs are what policies are told of backends' hosts.
 	needs map[*backend.Backend]needs
 	// advised are the listeners and routes of which it was said that plain HTTP does not suit their sessions.

@@ -11,20 +11,22 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 	"github.com/limpet-proxy/limpet/token"
 )
 
 // NewPlan gives what a target is written from whose control plane makes listeners, routes and clusters itself.
 func NewPlan(
-	objects *resource.Objects, ports []gateway.Port, decisions *policy.Decisions, backends *backend.Index,
+	objects *resource.Objects, ports []gateway.Port, decisions *policy.Decisions, backends *backend.Index, rep *report.Report,
 ) *ir.Plan {
 	p := &planner{
 		index: backends, classes: indexClasses(objects),
 		routes:   make(map[*gateway.Route]*ir.RouteObject, len(objects.Routes)),
 		gateways: map[*gatewayObject]*ir.Gateway{}, backends: map[*backend.Backend]*ir.Backend{},
-		sessions: map[*policy.Rule]*ir.RuleSessions{}, plan: &ir.Plan{
+		sessions: map[*policy.Rule]*ir.RuleSessions{}, revoked: revokedBackends{}, plan: &ir.Plan{
 			Objects: newObjects(objects), HostRoutes: listObjects(objects.HostRoutes), Written: newWritten(objects.Written),
 		},
 	}
@@ -35,6 +37,7 @@ func NewPlan(
 	for _, r := range listAttachedRules(ports, decisions) {
 		p.plan.Rules = append(p.plan.Rules, p.newAttachedRule(r))
 	}
+	p.revoked.advise(rep)
 	for _, g := range slices.SortedFunc(maps.Keys(p.gateways), resource.ByAge) {
 		p.plan.Gateways = append(p.plan.Gateways, p.gateways[g])
 	}
@@ -51,6 +54,7 @@ type planner struct {
 	gateways map[*gatewayObject]*ir.Gateway
 	backends map[*backend.Backend]*ir.Backend
 	sessions map[*policy.Rule]*ir.RuleSessions
+	revoked  revokedBackends
 	plan     *ir.Plan
 }
 
@@ -226,31 +230,32 @@ func (p *planner) newAttachedRule(r attachedRule) *ir.AttachedRule {
 	at := slices.IndexFunc(g.Listeners, func(l *ir.GatewayListener) bool { return l.Name == r.listener.Name() })
 	return &ir.AttachedRule{
 		Rule: route.Rules[r.index], Listener: g.Listeners[at],
-		Hostnames: r.listener.Hostnames(r.route), Sessions: p.newSessions(r.decided),
+		Hostnames: r.listener.Hostnames(r.route), Sessions: p.newSessions(r.route, r.decided),
 	}
 }
 
 // newSessions gives the value of what was decided about a rule.
-func (p *planner) newSessions(decided *policy.Rule) *ir.RuleSessions {
+func (p *planner) newSessions(route *gateway.Route, decided *policy.Rule) *ir.RuleSessions {
 	if made := p.sessions[decided]; made != nil {
 		return made
 	}
 	made := &ir.RuleSessions{Refused: decided.Refused, PerBackend: decided.PerBackend}
 	for _, s := range decided.Sessions {
 		made.WantsShared = made.WantsShared || decided.PerBackend && s.Release != sessionapi.Release17
-		made.All = append(made.All, p.newSession(s, len(decided.Backends()) > 1))
+		made.All = append(made.All, p.newSession(route, s, decided.Backends()))
 	}
 	p.sessions[decided] = made
 	return made
 }
 
-func (p *planner) newSession(s *policy.Session, split bool) *ir.Session {
+// newSession gives the value of a session, over its own backend or over all.
+func (p *planner) newSession(route *gateway.Route, s *policy.Session, backends []*backend.Backend) *ir.Session {
 	made := &ir.Session{Name: s.PolicyName}
-	policies := s.Policies
 	if s.Backend != nil {
-		made.Backend = p.newBackend(s.Backend)
+		made.Backend, backends = p.newBackend(s.Backend), []*backend.Backend{s.Backend}
 	}
-	if s.Backend != nil || !split {
+	policies := p.revokeBackends(route, s, backends)
+	if len(backends) < 2 {
 		policies = ir.Anywhere(policies)
 	}
 	for i, one := range policies {
@@ -258,4 +263,29 @@ func (p *planner) newSession(s *policy.Session, split bool) *ir.Session {
 		made.Policies = append(made.Policies, ir.SessionPolicy{Policy: one, Matches: s.Matches[i]})
 	}
 	return made
+}
+
+// revokeBackends has a session's policies revoke those of its backends that its documents revoke (S43): by what tokens call them, for
+// which are their hosts the control plane knows alone.
+func (p *planner) revokeBackends(route *gateway.Route, s *policy.Session, backends []*backend.Backend) []policyconfig.Policy {
+	revoked := s.Effective.RevokedBackends()
+	if len(revoked) == 0 {
+		return s.Policies
+	}
+	find := func(name string) int {
+		return slices.IndexFunc(backends, func(b *backend.Backend) bool { return b.Name == name })
+	}
+	p.revoked.note(route, s, revoked, func(name string) bool { return find(name) >= 0 })
+	policies := slices.Clone(s.Policies)
+	for _, r := range revoked {
+		at := find(r.Backend)
+		if at < 0 {
+			continue
+		}
+		item := policyconfig.RevokedBackend{Tag: p.newBackend(backends[at]).Tag, Before: r.Before}
+		for i := range policies {
+			policies[i].Revocation.Backends = append(policies[i].Revocation.Backends, item.String())
+		}
+	}
+	return policies
 }

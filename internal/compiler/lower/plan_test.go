@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
@@ -161,5 +162,24 @@ spec:
 	}
 	if want := []string{"default/paths/rule/0/match/0 /x [0 2] [] []", "default/paths/rule/0/match/1 /y [1] [] []"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestPlanRevokesBackends: where each backend has a session of its own, one that is revoked loses those of before, and the other none. A
+// backend that the route does not have is told of.
+func TestPlanRevokesBackends(t *testing.T) {
+	documents := []string{istioDocuments, sessionDocument("HTTPRoute", "r",
+		`, revocation: {backends: ["default/b:80 before 2026-11-22T08:00:00Z", "default/c:80 before 2026-11-22T08:00:00Z"]}`)}
+	plan, rep := planAndReport(t, sessionapi.Release17, documents...)
+	var got []string
+	for _, s := range plan.Rules[2].Sessions.All {
+		got = append(got, fmt.Sprint(s.Backend.Name, " ", s.Policies[0].Revocation.NotBefore, s.Policies[0].Revocation.Backends))
+	}
+	if want := []string{"a 0 []", "b 2026-11-22T08:00:00Z []"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	names := func(p problem) bool { return strings.Contains(p.Message, `names "default/c:80", which is no backend`) }
+	if !slices.ContainsFunc(rep.Warnings(), names) {
+		t.Errorf("got the warnings %+v", rep.Warnings())
 	}
 }

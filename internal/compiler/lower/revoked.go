@@ -19,8 +19,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// revokedBackends are the backends that documents revoke for a route alone, and whether the route has them.
-type revokedBackends map[string]bool
+// revokedBackends are, by route, the backends that documents revoke for it alone, and whether it has them.
+type revokedBackends map[*gateway.Route]map[string]bool
 
 // revokeBackends has policies revoke the hosts of backends that their documents revoke (S43). In a merged cluster the proxy tells
 // no backends apart, and a token need not name one; which hosts a backend has is known here.
@@ -31,7 +31,9 @@ func (l *lowerer) revokeBackends(
 	if len(revoked) == 0 {
 		return policies
 	}
-	l.noteRevoked(route, session, revoked, choices)
+	l.revoked.note(route, session, revoked, func(name string) bool {
+		return slices.ContainsFunc(choices, func(c choice) bool { return c.backend != nil && c.backend.Name == name })
+	})
 	policies = l.revokeNames(route, path, policies, revoked, choices)
 	hosts, latest := l.listRevokedHosts(revoked, choices)
 	if len(hosts) == 0 {
@@ -107,28 +109,27 @@ func listAddresses(b *backend.Backend) (all []netip.AddrPort) {
 	return append(all, b.Unready...)
 }
 
-// noteRevoked notes which of the backends that are revoked for the route alone it has.
-func (l *lowerer) noteRevoked(
-	route *gateway.Route, session *policy.Session, revoked []precedence.RevokedBackend, choices []choice,
+// note notes which of the backends that are revoked for the route alone it has.
+func (all revokedBackends) note(
+	route *gateway.Route, session *policy.Session, revoked []precedence.RevokedBackend, has func(name string) bool,
 ) {
 	if !session.Effective.RevokesForRoute() {
 		return
 	}
-	if l.revoked[route] == nil {
-		l.revoked[route] = revokedBackends{}
+	if all[route] == nil {
+		all[route] = map[string]bool{}
 	}
 	for _, r := range revoked {
-		is := slices.ContainsFunc(choices, func(c choice) bool { return c.backend != nil && c.backend.Name == r.Backend })
-		l.revoked[route][r.Backend] = l.revoked[route][r.Backend] || is
+		all[route][r.Backend] = all[route][r.Backend] || has(r.Backend)
 	}
 }
 
-// adviseRevoked says which backends are revoked for routes that do not have them: a name that is wrong would revoke nothing.
-func (l *lowerer) adviseRevoked() {
-	for _, route := range slices.SortedFunc(maps.Keys(l.revoked), resource.ByAge) {
-		for _, name := range slices.Sorted(maps.Keys(l.revoked[route])) {
-			if !l.revoked[route][name] {
-				l.rep.AdviseAt(report.Revocation, route, "spec.rules", fmt.Sprintf(
+// advise says which backends are revoked for routes that do not have them: a name that is wrong would revoke nothing.
+func (all revokedBackends) advise(rep *report.Report) {
+	for _, route := range slices.SortedFunc(maps.Keys(all), resource.ByAge) {
+		for _, name := range slices.Sorted(maps.Keys(all[route])) {
+			if !all[route][name] {
+				rep.AdviseAt(report.Revocation, route, "spec.rules", fmt.Sprintf(
 					"revocation.backends of a policy for it names %q, which is no backend of its rules with this policy: it revokes nothing there", name))
 			}
 		}

@@ -168,7 +168,7 @@ func (in *Input) decide(p *Part, attaching, rep *report.Report) *policy.Decision
 func (in *Input) lower(p *Part, rep *report.Report) {
 	ports := p.Topology.Ports
 	if in.ControlPlane != "" {
-		p.Plan = lower.NewPlan(in.Objects, ports, p.Decisions, p.Backends)
+		p.Plan = lower.NewPlan(in.Objects, ports, p.Decisions, p.Backends, rep)
 		p.Plan.Compare = in.Listening.Order.Compare
 		lower.AdviseUnissued(ports, p.Decisions, rep)
 		return

@@ -16,7 +16,7 @@ type Limit struct {
 // findLimits lists what of a rule's session does not hold as it is written.
 func (o *Options) findLimits(r *Rule, s *Session) (all []Limit) {
 	for _, find := range []func(*Options, *Rule, *Session) Limit{
-		(*Options).limitUnselected, (*Options).limitDrain, (*Options).limitIdentity, (*Options).limitRevoked,
+		(*Options).limitUnselected, (*Options).limitDrain, (*Options).limitIdentity,
 		(*Options).limitDomain, (*Options).limitCookiePath,
 	} {
 		if l := find(o, r, s); l.Why != "" {
@@ -69,16 +69,4 @@ func (o *Options) limitIdentity(_ *Rule, s *Session) Limit {
 		l.Holds = ""
 	}
 	return l
-}
-
-// limitRevoked is about backends that are revoked and whose hosts are not known (S43).
-func (o *Options) limitRevoked(_ *Rule, s *Session) Limit {
-	if !o.ExternalControlPlane || len(s.Effective.RevokedBackends()) == 0 {
-		return Limit{}
-	}
-	return Limit{
-		"revocation.backends", "none",
-		"not supported: this target's control plane makes the endpoints, and the compiler does not know which are a backend's: " +
-			"sessions stay; name the hosts in revocation.hosts",
-	}
 }

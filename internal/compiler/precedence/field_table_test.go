@@ -121,8 +121,8 @@ func TestEveryFieldInTable(t *testing.T) {
 	}
 }
 
-// notOffered are the fields of the plugin's policy that no document sets: they come with the rule, and the version with the options.
-var notOffered = []string{"name", "scope", "routes", "clusters", "mirrored", "owners", "leads"}
+// notOffered are the fields of the plugin's policy that no document sets: they come with the rule and its backends, and the version with the options.
+var notOffered = []string{"name", "scope", "routes", "clusters", "mirrored", "owners", "leads", "revocation.backends"}
 
 // TestEveryPolicyFieldReached applies each row to a policy of the plugin and holds that it sets the field of its own
 // name there, and that all of them together set every field.

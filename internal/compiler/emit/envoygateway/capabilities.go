@@ -22,6 +22,7 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 	},
 	"across split, one session (up to 1.6)":                     answerYes,
 	"plugin policies[].leads[]":                                 answerYes,
+	"plugin policies[].revocation.backends[]":                   answerYes,
 	"across onHostLost RebalanceWithin in a split":              answerYes,
 	"across split, a session for each backend":                  answerYes,
 	"across scope Route of a rule with one backend and a split": answerYes,

@@ -142,18 +142,28 @@ func (e *emitter) nameBackends() {
 	}
 }
 
-// reportMissed reports policies of Envoy Gateway's for a rule by its name: they do not reach its copies.
+// reportMissed reports policies of Envoy Gateway's for a rule by its name: they do not reach its copies. Selectors have no names of rules,
+// and reach the copies with their route.
 func (e *emitter) reportMissed() {
 	for _, p := range e.plan.Objects[kindTraffic] {
-		for i, ref := range listObjects(childObject(e.editDocument(p), "spec"), "targetRefs") {
-			for _, r := range e.rules {
-				if r.copies != nil && r.Name != "" && p.Namespace == r.Route.Namespace && stringField(ref, "kind") == r.Route.Kind &&
-					stringField(ref, "name") == r.Route.Name && stringField(ref, "sectionName") == r.Name {
-					e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, fmt.Sprintf("spec.targetRefs[%d].sectionName", i),
-						"it holds for requests without a session alone: the sessions of the split go through further rules of the route; "+
-							"target the whole route")
-				}
-			}
+		spec := childObject(e.editDocument(p), "spec")
+		if one, is := spec["targetRef"].(jsonObject); is {
+			e.reportMissedBy(p, one, "spec.targetRef.sectionName")
+		}
+		for i, ref := range listObjects(spec, "targetRefs") {
+			e.reportMissedBy(p, ref, fmt.Sprintf("spec.targetRefs[%d].sectionName", i))
+		}
+	}
+}
+
+// reportMissedBy reports one target of a policy.
+func (e *emitter) reportMissedBy(p *ir.Object, ref jsonObject, path string) {
+	for _, r := range e.rules {
+		if r.copies != nil && r.Name != "" && p.Namespace == r.Route.Namespace && stringField(ref, "kind") == r.Route.Kind &&
+			stringField(ref, "name") == r.Route.Name && stringField(ref, "sectionName") == r.Name {
+			e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, path,
+				"it holds for requests without a session alone: the sessions of the split go through further rules of the route; "+
+					"target the whole route")
 		}
 	}
 }

@@ -2,6 +2,7 @@ package envoygateway
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,8 @@ func TestPoliciesThatMissCopies(t *testing.T) {
 		`{targetRefs: [{kind: HTTPRoute, name: r, sectionName: split}]}`: true,
 		`{targetRefs: [{kind: HTTPRoute, name: r, sectionName: other}]}`: false,
 		`{targetRefs: [{kind: HTTPRoute, name: r}]}`:                     false,
+		`{targetRef: {kind: HTTPRoute, name: r, sectionName: split}}`:    true,
+		`{targetSelectors: [{kind: HTTPRoute, matchLabels: {a: b}}]}`:    false,
 	} {
 		plan, a := newPlan(t, object.KindHTTPRoute, twoBackends)
 		a.Name = "split"
@@ -97,6 +100,24 @@ func TestPoliciesThatMissCopies(t *testing.T) {
 		plan.Objects[kindTraffic] = []*ir.Object{&traffic}
 		if got := len(emit(t, plan).problems) == 1; got != reported {
 			t.Errorf("%s: reported: %t, want %t", spec, got, reported)
+		}
+	}
+}
+
+// Copies tell the backends of revoked sessions apart; where they have no room, all sessions of the rule are void that are as old.
+func TestRevokedBackendOfASplit(t *testing.T) {
+	const item = "00000001 before 2026-11-22T08:00:00Z"
+	for header, copied := range map[string]bool{"": true, strings.Repeat("{name: x, value: y}, ", maxHeaders): false} {
+		rule := newRule(t, object.KindHTTPRoute, "r", `{matches: [{headers: [`+header+`]}], backendRefs: [{name: a, port: 8080}, {name: b, port: 8080}]}`)
+		p := newPolicy("p", 0)
+		p.Revocation.Backends = []string{item}
+		out := emit(t, planOf(attach(rule, newGateway(t, "http:80").Listeners[0], "*", newSession(p))))
+		got := out.Policies[0].Revocation
+		if copied != slices.Contains(got.Backends, item) || copied != (got.NotBefore == 0) {
+			t.Errorf("with copies: %t: %+v", copied, got)
+		}
+		if !copied {
+			out.checkProblems(t, "spec.rules[0].backendRefs: not supported", "spec.rules[0].backendRefs: without copies of the rule no token tells")
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (e *emitter) supports(r *sessionRule) bool {
 	if led {
 		e.planCopies(r)
 	} else if r.isSplit() {
-		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("backendRefs").String(), noRoom)
+		e.reportNoRoom(r)
 	}
 	if len(r.Backends) > 0 && r.countLive() == 0 {
 		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("backendRefs").String(),
@@ -108,6 +108,20 @@ func (e *emitter) supports(r *sessionRule) bool {
 				"one that is refused gets 503")
 	}
 	return true
+}
+
+// reportNoRoom reports what a split lacks that has no copies.
+func (e *emitter) reportNoRoom(r *sessionRule) {
+	path := r.path().Child("backendRefs").String()
+	e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, path, noRoom)
+	revokes := func(p ir.SessionPolicy) bool { return len(p.Revocation.Backends) > 0 }
+	if slices.ContainsFunc(r.attached, func(a *ir.AttachedRule) bool {
+		return a.Sessions.On() && slices.ContainsFunc(a.Sessions.All[0].Policies, revokes)
+	}) {
+		e.rep.WarnAt(report.Revocation, r.Route.Subject, path,
+			"without copies of the rule no token tells which backend its session is in: revocation.backends voids all sessions of the rule that "+
+				"began before")
+	}
 }
 
 // noRoom is what a split lacks whose route is full.

@@ -23,6 +23,7 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 	"across split, a session for each backend":                  answerYes,
 	"across scope Route of a rule with one backend and a split": answerYes,
 	"plugin policies[].leads[]":                                 answerYes,
+	"plugin policies[].revocation.backends[]":                   answerYes,
 	"across a session header on a rule with CORS": {
 		Support: capability.No,
 		Note:    "Istio reads the rule itself: add the header to its `allowHeaders` and `exposeHeaders` (reported)",

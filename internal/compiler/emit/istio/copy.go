@@ -137,10 +137,9 @@ type ledRule struct {
 	everywhere bool
 }
 
-// addCopies adds the copies of the splits of the sets of proxies that are written.
-func (e *emitter) addCopies() {
-	var led []*ledRule
-	by := map[*ir.Rule]*ledRule{}
+// findLed finds the splits of the sets of proxies that are written, each once.
+func (e *emitter) findLed() (led []*ledRule, by map[*ir.Rule]*ledRule) {
+	by = map[*ir.Rule]*ledRule{}
 	for _, p := range e.proxySets {
 		for _, r := range p.routes {
 			if !p.written || !isSplit(r.rule) {
@@ -150,11 +149,7 @@ func (e *emitter) addCopies() {
 				by[r.rule.Rule] = &ledRule{AttachedRule: r.rule, gateways: map[object.Ref]bool{}, everywhere: true}
 				led = append(led, by[r.rule.Rule])
 			}
-			for _, a := range e.plan.Rules {
-				if a.Rule == r.rule.Rule && haveSameProxies(a.Listener.Gateway, p.first) {
-					by[a.Rule].gateways[a.Listener.Gateway.Ref] = true
-				}
-			}
+			by[r.rule.Rule].addGateways(e.plan, p)
 		}
 	}
 	for _, a := range e.plan.Rules {
@@ -162,6 +157,21 @@ func (e *emitter) addCopies() {
 			r.everywhere = false
 		}
 	}
+	return led, by
+}
+
+// addGateways adds those that a set of proxies serves.
+func (r *ledRule) addGateways(plan *ir.Plan, p *proxySet) {
+	for _, a := range plan.Rules {
+		if a.Rule == r.Rule && haveSameProxies(a.Listener.Gateway, p.first) {
+			r.gateways[a.Listener.Gateway.Ref] = true
+		}
+	}
+}
+
+// addCopies adds the copies of all splits.
+func (e *emitter) addCopies() {
+	led, by := e.findLed()
 	done := map[*ir.RouteObject]bool{}
 	for _, r := range led {
 		switch {
