@@ -189,8 +189,9 @@ fleet: ## measure the xDS server with 1,000 clients, in two minutes; FLEET="-cli
 	@mkdir -p bin && go build -buildvcs=false -o bin/fleet ./bench/fleet && bin/fleet $(FLEET) && bin/fleet -apart $(FLEET)
 
 # Old limpets are built from OLD=REVISION.
+OLD_REVISION = $(or $(OLD),8700c4a9)
 REVISIONS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/limpet/revisions
-OLD_LIMPET = $(REVISIONS)/$(or $(OLD),66d7fda)/bin/limpet
+OLD_LIMPET = $(REVISIONS)/$(OLD_REVISION)/bin/limpet
 $(REVISIONS)/%/bin/limpet:
 	@mkdir -p $(REVISIONS)/$* && git archive $* | tar -x -C $(REVISIONS)/$* && $(MAKE) --no-print-directory -C $(REVISIONS)/$* bin/limpet
 
@@ -209,9 +210,9 @@ bench-features: build bin/bench dist/liblimpet.so ## what features cost that are
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && bin/bench $(or $(ARGS),-write) -features -instructions 400 -warm 2000
 
 .PHONY: bench-paired
-bench-paired: build bin/bench $(OLD_LIMPET) $(dir $(OLD_LIMPET))bench ## a pinned request with limpet of OLD=REVISION (66d7fda) and with this one, in turn, in instructions; needs valgrind
+bench-paired: build bin/bench $(OLD_LIMPET) $(dir $(OLD_LIMPET))bench ## a pinned request with limpet of OLD=REVISION and with this one, in turn, in instructions; needs valgrind
 	@export ENVOY=$$(tools/setup.sh envoy) TINYGO=$$(tools/setup.sh tinygo) && \
-	tools/bench-paired.sh $(or $(OLD),66d7fda) $(abspath $(dir $(OLD_LIMPET))..) $(CELLS)
+	tools/bench-paired.sh $(OLD_REVISION) $(abspath $(dir $(OLD_LIMPET))..) $(CELLS)
 
 $(REVISIONS)/%/bin/bench: $(REVISIONS)/%/bin/limpet
 	@$(MAKE) --no-print-directory -C $(REVISIONS)/$* bin/bench
@@ -261,8 +262,8 @@ bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000
 
 # For changes that must change nothing: two builds, six thousand inputs, three minutes (see tools/same/main.go).
 .PHONY: same
-same: ## compile goldens, examples and a random corpus with OLD=REVISION (66d7fda) and with this tree, and compare; ARGS='-run NAME'
-	@go run ./tools/same -revision $(or $(OLD),66d7fda) $(ARGS)
+same: ## compile goldens, examples and a random corpus with OLD=REVISION and with this tree, and compare; ARGS='-run NAME'
+	@go run ./tools/same $(if $(OLD),-revision $(OLD)) $(ARGS)
 
 .PHONY: lint
 lint: ## golangci-lint with .golangci.yml (builds the linter the first time: minutes)
@@ -376,9 +377,11 @@ NATIVE_CFLAGS := -std=gnu2x -O2 -fPIC -ffunction-sections -Wall -Wextra -Werror 
 NATIVE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--version-script=filter/native/c/exports.map -Wl,--gc-sections \
 	-Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--no-undefined-version -Wl,--build-id=none -Wl,-s -Wl,-soname,liblimpet.so
 
+NATIVE := dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so $(FUZZED_MODULES) dist/native/trapping/liblimpet.so \
+	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so
+
 .PHONY: native
-native: dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so $(FUZZED_MODULES) dist/native/trapping/liblimpet.so \
-	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64, and bin/limpet with it
+native: $(NATIVE) ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64, and bin/limpet with it
 	@$(MAKE) --no-print-directory build
 
 .PHONY: test-native

@@ -84,11 +84,12 @@ var commonPartList = []commonPart{
 	{"eg-module", "eg-cart", "documents/4/spec/wasm/0", "config"},
 	{"eg-extension-policy", "eg-cart", "documents/4", "spec"},
 	// Istio
-	{"istio-fence", "istio-grpc", "documents/1/spec/configPatches/0", ""},
-	{"istio-response", "istio-grpc", "documents/1/spec/configPatches/1", ""},
-	{"istio-pin", "istio-grpc", "documents/1/spec/configPatches/2", ""},
-	{"istio-route", "istio-grpc", "documents/1/spec/configPatches/3/patch", ""},
-	{"istio-cluster", "istio-grpc", "documents/1/spec/configPatches/4/patch", ""},
+	{"istio-early-fence", "istio-grpc", "documents/1/spec/configPatches/0", ""},
+	{"istio-fence", "istio-grpc", "documents/1/spec/configPatches/1", ""},
+	{"istio-response", "istio-grpc", "documents/1/spec/configPatches/2", ""},
+	{"istio-pin", "istio-grpc", "documents/1/spec/configPatches/3", ""},
+	{"istio-route", "istio-grpc", "documents/1/spec/configPatches/4/patch", ""},
+	{"istio-cluster", "istio-grpc", "documents/1/spec/configPatches/5/patch", ""},
 	{"istio-plugin", "istio-grpc", "documents/0/spec", "pluginConfig targetRefs"},
 	// status
 	{"accepted", "session-cookie", gatewayStatus + "/conditions/0", ""},

@@ -3,9 +3,10 @@ package compiler
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/limpet-proxy/limpet/internal/processor"
 )
 
 // hostileShapes are files that are mostly one thing, by what it is: how they begin, what they repeat, how they end. A "%d"
@@ -72,12 +73,12 @@ func timeToCheck(t testing.TB, name string, data []byte) time.Duration {
 	t.Helper()
 	least := time.Hour
 	for range 3 {
-		before := processorTime(t)
+		before := processor.Time()
 		_, err := Check([]Source{{Name: name, Data: data}}, Options{Target: TargetEnvoy})
 		if err != nil {
 			t.Fatal(err)
 		}
-		least = min(least, processorTime(t)-before)
+		least = min(least, processor.Time()-before)
 	}
 	return least
 }
@@ -100,16 +101,6 @@ func FuzzTime(f *testing.F) {
 			t.Errorf("%d bytes took %v, which is more than %v", len(data), took, most)
 		}
 	})
-}
-
-// processorTime is what this process has used so far.
-func processorTime(t testing.TB) time.Duration {
-	t.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // TestHostileFilesTakeNoLonger: a file that is made to be expensive takes at most three times as long as a valid one of its size,

@@ -246,7 +246,7 @@ func TestDocumentedFlags(t *testing.T) {
 		for _, span := range codeSpan.FindAllStringSubmatch(text, -1) {
 			for _, command := range named.FindAllStringSubmatch(span[1], -1) {
 				if help[command[1]] == "" {
-					_, help[command[1]], _ = harness.Limpet(t, nil, command[1], "--help")
+					_, help[command[1]], _ = harness.Limpet(t, nil, command[1], "--help", "--all")
 				}
 				own, _, _ := strings.Cut(command[2], " -- ") // what follows are Envoy's
 				for _, flag := range flagInUse.FindAllStringSubmatch(own, -1) {

@@ -34,8 +34,8 @@ func TestRunOnTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run := exec.Command(harness.Find(t).Limpet, "run", "-f", input, "--bind", "127.0.0.1", "--admin", "none", "--envoy", envoy)
-	run.Env = append(os.Environ(), "TMPDIR="+folder)
+	run := exec.Command(harness.Find(t).Limpet, "run", "-f", input, "--bind", "127.0.0.1", "--admin", "none")
+	run.Env = append(os.Environ(), "TMPDIR="+folder, "ENVOY="+envoy)
 	var stdout strings.Builder
 	run.Stdout = &stdout
 	ours, theirs := openTerminal(t)

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -22,6 +21,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 	"github.com/limpet-proxy/limpet/internal/controller"
+	"github.com/limpet-proxy/limpet/internal/processor"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -157,10 +157,7 @@ func (r *runner) waitCurrent() {
 
 func (r *runner) measure() figures {
 	debug.FreeOSMemory()
-	var usage syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	f := figures{Address: r.address, Bytes: r.bytes.sent.Load()}
-	f.CPU = float64(usage.Utime.Sec+usage.Stime.Sec) + float64(usage.Utime.Usec+usage.Stime.Usec)/1e6
+	f := figures{Address: r.address, Bytes: r.bytes.sent.Load(), CPU: processor.Time().Seconds()}
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		var total, resident float64
 		_, _ = fmt.Sscan(string(text), &total, &resident) // 0 says that it is not known

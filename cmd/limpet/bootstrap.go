@@ -2,14 +2,12 @@ package main
 
 import (
 	"net"
-	"net/netip"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
@@ -147,13 +145,8 @@ func (bc *bootstrapCommand) checkModules(encrypted bool) error {
 }
 
 func (bc *bootstrapCommand) run(c *cobra.Command) error {
-	b := serve.Bootstrap{Gateway: bc.gateway, Server: bc.server, Modules: bc.modules}
-	if b.Node == "" {
-		b.Node = bc.gateway
-	}
-	if bc.admin.address != compiler.NoAdmin {
-		b.Admin, b.AdminAll = netip.MustParseAddrPort(bc.admin.address), bc.admin.all
-	}
+	b := serve.Bootstrap{Gateway: bc.gateway, Node: bc.gateway, Server: bc.server, Modules: bc.modules}
+	bc.admin.set(&b)
 	if bc.tls.Authority != "" {
 		for _, path := range []*string{&bc.tls.Certificate, &bc.tls.Key, &bc.tls.Authority, &bc.tls.Token} {
 			if *path == "" {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"net/netip"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
 // adminFlag is --admin of an Envoy: where its admin interface listens, and whether all of its pages are open.
@@ -46,6 +48,13 @@ func (a *adminFlag) String() string {
 
 // Type is for shells that complete.
 func (a *adminFlag) Type() string { return "address" }
+
+// set puts it into what an Envoy starts from.
+func (a *adminFlag) set(b *serve.Bootstrap) {
+	if a.address != compiler.NoAdmin {
+		b.Admin, b.AdminAll = netip.MustParseAddrPort(a.address), a.all
+	}
+}
 
 // check refuses what is no address, and to open all pages to other machines.
 func (a *adminFlag) check() error {

@@ -49,7 +49,11 @@ func (f *filterFlags) check() error {
 		return err
 	}
 	_, arch, has := strings.Cut(f.build, "-")
-	switch {
+	switch extension := filepath.Ext(f.place); {
+	case extension == ".so" && !f.isNative():
+		return usagef("--filter-path %s: a native filter needs --filter native", f.place)
+	case extension == ".wasm" && f.isNative():
+		return usagef("--filter-path %s: --filter %s needs a liblimpet.so", f.place, f.build)
 	case has && f.place != "":
 		return usagef("--filter %s chooses among limpet's own files, and --filter-path names another", f.build)
 	case f.isNative() && f.place == "":
@@ -132,8 +136,8 @@ func (f *filterFlags) name() (string, error) {
 
 // pathUnder is where Envoy shall find the filter: an absolute path, for Envoy may start in any folder.
 func (f *filterFlags) pathUnder(dir string) (string, error) {
-	if path := f.place; path != "" {
-		return path, nil
+	if f.place != "" {
+		return f.place, nil
 	}
 	name, err := f.name()
 	if err != nil {

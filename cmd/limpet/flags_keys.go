@@ -24,7 +24,7 @@ type keyFlags struct {
 	file     string
 	secret   string // of limpet's namespace, in place of a file; of "limpet serve" alone
 	rootFile string
-	clear    bool
+	clear    bool // of "limpet compile" alone
 	// scoped has each Gateway's proxies get the keys of the scopes that it serves, in place of the ring.
 	scoped bool
 	// target is whom the output is for; empty is Envoy.
@@ -56,7 +56,7 @@ func (k *keyFlags) check() error {
 	switch {
 	case k.file == "" && k.secret == "" && k.rootFile != "":
 		return usagef("--root needs --keys FILE")
-	case k.file == "" && k.secret == "" && k.clear:
+	case k.file == "" && k.clear:
 		return usagef("--keys-in-clear needs --keys FILE")
 	case k.clear && k.rootFile != "":
 		return usagef("--root and --keys-in-clear: name one of the two")
@@ -152,7 +152,7 @@ func (k *keyFlags) readRoots(stderr io.Writer) ([]token.Root, error) {
 
 // fixRoots gives an Envoy that limpet starts its root secrets, once and for all: those that there are, or fresh ones.
 func (k *keyFlags) fixRoots(stderr io.Writer) (err error) {
-	if k.file == "" || k.clear {
+	if k.file == "" {
 		return nil
 	}
 	k.fixed, err = k.readRoots(stderr)

@@ -63,18 +63,23 @@ func (f *inputFlags) isNamed() bool { return f.has() || f.listing.isWanted(false
 // isPlugin tells whether kubectl runs the program.
 func isPlugin(program string) bool { return strings.HasPrefix(filepath.Base(program), "kubectl-") }
 
-// connect says how an API server is reached as kubectl reaches it, and which namespace is the context's.
+// connect says how an API server is reached by a file, or as kubectl reaches it, and which namespace is the context's.
 func connect(kubeconfig, context string) (config *rest.Config, namespace string, err error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
+	if kubeconfig == "" {
+		rules = clientcmd.NewDefaultClientConfigLoadingRules()
+	}
 	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
 	if config, err = from.ClientConfig(); err != nil {
 		return nil, "", err
 	}
-	config.QPS, config.UserAgent = -1, "limpet/"+programVersion()
+	setClient(config)
 	namespace, _, err = from.Namespace()
 	return config, namespace, err
 }
+
+// setClient has clients say who they are. The API server's own flow control takes the place of theirs.
+func setClient(config *rest.Config) { config.QPS, config.UserAgent = -1, "limpet/"+programVersion() }
 
 // listWithin is how long reading all objects may take.
 const listWithin = 30 * time.Second
@@ -106,7 +111,7 @@ func (f *inputFlags) readListed() ([]compiler.Source, error) {
 
 // askServer has the objects be understood as limpet serve in the cluster does, and says whether they are.
 func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) {
-	replica, has, err := askReading(ctx, config, f.kinds.controller)
+	replica, has, err := askReading(ctx, config, f.policies.classNamespace, f.kinds.controller)
 	if err != nil {
 		message.Printf(f.listing.stderr, "these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers "+
 			"of names and addresses, are not known here: %s", config.Host, message.MakePrintable(err.Error()))
@@ -114,7 +119,8 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) {
 	}
 	f.adopt(has.Options, f.listing.flags)
 	f.listing.reading = has
-	message.Printf(f.listing.stderr, "these are the objects of %s by the options and the memory of 'limpet serve' in Pod %s", config.Host, replica)
+	message.Printf(f.listing.stderr, "these are the objects of %s by the options and the memory of 'limpet serve' in Pod %s",
+		config.Host, replica)
 }
 
 // set has a compilation for Envoy know what limpet serve knows.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -26,7 +28,7 @@ func (f *replicaFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "ask all replicas in a cluster, which `FILE` says how to reach")
 	flags.StringVar(&f.context, "context", "", "the same, with the context `NAME` of that file, or of kubectl's")
 	flags.StringVarP(&f.namespace, "namespace", "n", "",
-		"limpet's own `NAMESPACE` there (default: each, or \""+compiler.DefaultClassPolicyNamespace+"\"\nfor who may not list the pods of all)")
+		"limpet's own `NAMESPACE` there (default \""+compiler.DefaultClassPolicyNamespace+"\")")
 }
 
 // isWanted tells whether a cluster is to be asked.
@@ -55,7 +57,7 @@ func (f *replicaFlags) find(ctx context.Context) (*kubernetes.Replicas, []kubern
 		return nil, nil, err
 	}
 	config.Timeout = askWithin
-	of := &kubernetes.Replicas{Config: config, Port: f.port, Namespace: f.namespace, Usual: compiler.DefaultClassPolicyNamespace}
+	of := &kubernetes.Replicas{Config: config, Port: f.port, Namespace: cmp.Or(f.namespace, compiler.DefaultClassPolicyNamespace)}
 	all, err := findReplicas(ctx, of)
 	return of, all, err
 }
@@ -66,7 +68,19 @@ func findReplicas(ctx context.Context, of *kubernetes.Replicas) ([]kubernetes.Re
 	defer stop()
 	all, err := of.List(ctx)
 	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("no Pod of limpet serve runs there: none has the labels of its chart, %s", kubernetes.ReplicaLabels)
+		err = fmt.Errorf("no Pod of limpet serve runs in the namespace %s: none has the labels of its chart, %s",
+			of.Namespace, kubernetes.ReplicaLabels)
 	}
 	return all, err
+}
+
+// askReplica reads what a page of a replica's --admin says, which is JSON.
+func askReplica(ctx context.Context, of *kubernetes.Replicas, r kubernetes.Replica, page string, answer any) error {
+	ctx, stop := context.WithTimeout(ctx, askWithin)
+	defer stop()
+	text, err := of.Get(ctx, r, page)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, answer)
 }

@@ -3,9 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
@@ -26,14 +26,13 @@ type reading struct {
 
 // readingOptions are the flags of serve by which there is something else to say of objects.
 type readingOptions struct {
-	ControllerName       string   `json:"controllerName"`
-	ClassPolicyNamespace string   `json:"classPolicyNamespace"`
-	GatewayAPI           string   `json:"gatewayAPI,omitempty"`
-	Bind                 string   `json:"bind"`
-	ShareAddresses       bool     `json:"shareAddresses,omitempty"`
-	AssumeClass          bool     `json:"assumeClass,omitempty"`
-	ExternalNames        []string `json:"externalNames,omitempty"`
-	RouteBudget          int      `json:"routeBudgetMiB,omitempty"`
+	ControllerName string   `json:"controllerName"`
+	GatewayAPI     string   `json:"gatewayAPI,omitempty"`
+	Bind           string   `json:"bind"`
+	ShareAddresses bool     `json:"shareAddresses,omitempty"`
+	AssumeClass    bool     `json:"assumeClass,omitempty"`
+	ExternalNames  []string `json:"externalNames,omitempty"`
+	RouteBudget    int      `json:"routeBudgetMiB,omitempty"`
 
 	LoggedHeaders compiler.LoggedHeaders `json:"loggedHeaders,omitzero"`
 }
@@ -42,9 +41,9 @@ type readingOptions struct {
 func (sc *serveCommand) reading(by *controller.Controller) func() any {
 	in := &sc.config.input
 	o := readingOptions{
-		ControllerName:       cmp.Or(in.kinds.controller, string(v1alpha1.ControllerName)),
-		ClassPolicyNamespace: in.policies.classNamespace, GatewayAPI: in.policies.gatewayAPI,
-		Bind: in.bind, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass, ExternalNames: in.external,
+		ControllerName: cmp.Or(in.kinds.controller, string(v1alpha1.ControllerName)),
+		GatewayAPI:     in.policies.gatewayAPI,
+		Bind:           in.bind, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass, ExternalNames: in.external,
 		RouteBudget: in.budget, LoggedHeaders: sc.config.story.logged,
 	}
 	return func() any { return reading{o, by.Known()} }
@@ -53,7 +52,6 @@ func (sc *serveCommand) reading(by *controller.Controller) func() any {
 // adopt has an input be understood as by limpet serve, but for what the command line says.
 func (f *inputFlags) adopt(o readingOptions, own *pflag.FlagSet) {
 	adoptFlag(own, "controller-name", &f.kinds.controller, o.ControllerName)
-	adoptFlag(own, "system-namespace", &f.policies.classNamespace, o.ClassPolicyNamespace)
 	adoptFlag(own, "gateway-api", &f.policies.gatewayAPI, o.GatewayAPI)
 	adoptFlag(own, "bind", &f.bind, o.Bind)
 	adoptFlag(own, "share-addresses", &f.share, o.ShareAddresses)
@@ -69,21 +67,17 @@ func adoptFlag[V any](own *pflag.FlagSet, name string, to *V, served V) {
 	}
 }
 
-// askReading asks the replicas of limpet serve in a cluster, until one answers that has the controllerName, if one is named.
-func askReading(ctx context.Context, config *rest.Config, controllerName string) (kubernetes.Replica, *reading, error) {
-	of := &kubernetes.Replicas{Config: config, Port: defaultServePort, Usual: compiler.DefaultClassPolicyNamespace}
+// askReading asks the replicas of limpet serve in its namespace, until one answers that has the controllerName, if one is named.
+func askReading(ctx context.Context, config *rest.Config, namespace, controllerName string) (kubernetes.Replica, *reading, error) {
+	port := int(netip.MustParseAddrPort(defaultServeAdmin).Port())
+	of := &kubernetes.Replicas{Config: config, Port: port, Namespace: namespace}
 	all, err := findReplicas(ctx, of)
 	if err != nil {
 		return kubernetes.Replica{}, nil, err
 	}
 	for _, r := range all {
-		within, stop := context.WithTimeout(ctx, askWithin)
-		text, failed := of.Get(within, r, serve.ReadingPage)
-		stop()
 		has := &reading{}
-		if failed == nil {
-			failed = json.Unmarshal(text, has)
-		}
+		failed := askReplica(ctx, of, r, serve.ReadingPage, has)
 		switch {
 		case failed != nil:
 			err = cmp.Or(err, fmt.Errorf("limpet serve in Pod %s: %w", r, failed))

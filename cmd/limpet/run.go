@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
-	"net/netip"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -178,10 +177,8 @@ func socketIn(dir string) string { return filepath.Join(dir, "xds.sock") }
 
 // write makes the folder with what Envoy starts from, and its filter.
 func (rc *runCommand) write(dir string) error {
-	b := serve.Bootstrap{Server: serve.SocketPrefix + socketIn(dir), AdminAll: rc.config.admin.all}
-	if rc.config.admin.address != compiler.NoAdmin {
-		b.Admin = netip.MustParseAddrPort(rc.config.admin.address)
-	}
+	b := serve.Bootstrap{Server: serve.SocketPrefix + socketIn(dir)}
+	rc.config.admin.set(&b)
 	text, err := b.YAML()
 	if err != nil {
 		return err

@@ -64,7 +64,6 @@ const serveExamples = `  # Envoys on this machine
 const (
 	defaultListen     = "127.0.0.1:18000"
 	defaultServeAdmin = "127.0.0.1:18001"
-	defaultServePort  = 18001
 	defaultSocketMode = fs.FileMode(0o600)
 )
 

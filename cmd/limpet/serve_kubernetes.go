@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/controller"
@@ -123,19 +122,16 @@ func (f *clusterFlags) parseRotation() (err error) {
 	return nil
 }
 
-// load says how to reach the API server. Its own flow control takes the place of the client's.
-func (f *clusterFlags) load() (*rest.Config, error) {
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig},
-		&clientcmd.ConfigOverrides{},
-	).ClientConfig()
-	if f.kubeconfig == "" {
-		config, err = rest.InClusterConfig()
+// load says how to reach the API server.
+func (f *clusterFlags) load() (config *rest.Config, err error) {
+	if f.kubeconfig != "" {
+		config, _, err = connect(f.kubeconfig, "")
+		return config, err
 	}
-	if err != nil {
+	if config, err = rest.InClusterConfig(); err != nil {
 		return nil, err
 	}
-	config.QPS, config.UserAgent = -1, "limpet/"+programVersion()
+	setClient(config)
 	return config, nil
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -47,15 +46,8 @@ func (sc *statusCommand) askReplicas(ctx context.Context) (all []replicaStatus, 
 		return nil, err
 	}
 	for _, r := range replicas {
-		one := replicaStatus{Replica: r.String()}
-		within, stop := context.WithTimeout(ctx, askWithin)
-		text, err := of.Get(within, r, "/status")
-		stop()
-		if err == nil {
-			one.Status = &serve.Status{}
-			err = json.Unmarshal(text, one.Status)
-		}
-		if err != nil {
+		one := replicaStatus{Replica: r.String(), Status: &serve.Status{}}
+		if err := askReplica(ctx, of, r, "/status", one.Status); err != nil {
 			one.Status, one.Error = nil, err.Error()
 		}
 		all = append(all, one)

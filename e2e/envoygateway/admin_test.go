@@ -22,19 +22,25 @@ func admin(t *testing.T, path string) string {
 		if info, err := client.Get(base + "/server_info"); err != nil || info.Header.Get("Server") != "envoy" {
 			continue
 		}
-		response, err := client.Get(base + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
+		return download(t, client, base+path)
 	}
 	t.Fatal("no admin interface of Envoy on 127.0.0.1")
 	return ""
+}
+
+// download gives what is at a URL.
+func download(t *testing.T, client *http.Client, url string) string {
+	t.Helper()
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // listening gives the ports of 127.0.0.1 on which a process of this network namespace listens.

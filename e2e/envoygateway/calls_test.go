@@ -103,19 +103,11 @@ func TestCalls(t *testing.T) {
 // TestCallsOfACanary has sessions of a GRPCRoute whose rule is split: calls stay in their version, whatever the weights become.
 func TestCallsOfACanary(t *testing.T) {
 	serveModule(t)
-	for _, hosts := range versions {
-		for _, host := range hosts {
-			startBackend(t, host)
-		}
-	}
+	startHosts(t, versions)
 	key := ring(t, newKey(t, "one"))
 	split := func(weights [3]int) string {
-		var refs []string
-		for i, name := range versionNames {
-			refs = append(refs, makeRef(name, weights[i]))
-		}
 		input := frame + backends(versions, "appProtocols: [gateway.envoyproxy.io/h2c], ") + makeRoute("GRPCRoute", "calls", "calls.test",
-			"  - sessionPersistence: {type: Header, sessionName: x-session}\n    backendRefs: ["+strings.Join(refs, ", ")+"]\n")
+			"  - sessionPersistence: {type: Header, sessionName: x-session}\n    backendRefs: "+refVersions(weights)+"\n")
 		return with(t, compile(t, input, nil, "--wasm-url", wasmURL, "--keys", key, "--keys-in-clear"), input)
 	}
 	p := start(t, split([3]int{40, 40, 20}))

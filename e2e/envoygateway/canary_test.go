@@ -26,14 +26,19 @@ func versionOf(host string) string {
 	return ""
 }
 
-// canary is a route whose rule "split" has a session over the three versions, with weights for them; extra is what the rule has besides.
-func canary(weights [3]int, extra string) string {
+// refVersions are backendRefs to the versions, with weights.
+func refVersions(weights [3]int) string {
 	var refs []string
 	for i, name := range versionNames {
 		refs = append(refs, makeRef(name, weights[i]))
 	}
+	return "[" + strings.Join(refs, ", ") + "]"
+}
+
+// canary is a route whose rule "split" has a session over the three versions, with weights for them; extra is what the rule has besides.
+func canary(weights [3]int, extra string) string {
 	return makeRoute("HTTPRoute", "canary", "canary.test", "  - name: split\n    sessionPersistence: {sessionName: cart}\n"+extra+
-		"    backendRefs: ["+strings.Join(refs, ", ")+"]\n  - name: health\n    matches: [{path: {value: /health}}]\n    backendRefs: ["+makeRef("v1", 1)+"]\n")
+		"    backendRefs: "+refVersions(weights)+"\n  - name: health\n    matches: [{path: {value: /health}}]\n    backendRefs: ["+makeRef("v1", 1)+"]\n")
 }
 
 // versionBackends are Backends of the versions, of which one may be missing, and one may have a name for its host.
@@ -69,12 +74,7 @@ func eachFilter(t *testing.T, input string, test func(t *testing.T, c *canaries)
 	key := ring(t, newKey(t, "one"))
 	for _, filter := range []string{"wasm", "native"} {
 		t.Run(filter, func(t *testing.T) {
-			c := &canaries{started: map[string]*backend{}, options: []string{"--keys", key, "--keys-in-clear"}}
-			for _, hosts := range versions {
-				for _, host := range hosts {
-					c.started[host] = startBackend(t, host)
-				}
-			}
+			c := &canaries{started: startHosts(t, versions), options: []string{"--keys", key, "--keys-in-clear"}}
 			if filter == "native" {
 				c.options = append(c.options, "--filter", "native", "--filter-path", installModule(t, "liblimpet.so"))
 			} else {

@@ -2,7 +2,6 @@ package envoygateway
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"strconv"
@@ -21,11 +20,7 @@ func TestCopiesCost(t *testing.T) {
 		t.Skip("make bench-copies measures that")
 	}
 	serveModule(t)
-	for _, hosts := range versions {
-		for _, host := range hosts {
-			startBackend(t, host)
-		}
-	}
+	startHosts(t, versions)
 	frame := frame + versionBackends("", "") + makeRoute("HTTPRoute", "health", "health.test", "  - backendRefs: ["+makeRef("v1", 1)+"]\n")
 	written := frame + manySplits("")
 	limpets := frame + manySplits("    sessionPersistence: {sessionName: cart}\n")
@@ -45,8 +40,7 @@ func manySplits(session string) string {
 	for route := range splitRules / 4 {
 		var rules strings.Builder
 		for rule := range 4 {
-			fmt.Fprintf(&rules, "  - matches: [{path: {value: /%d}}]\n%s    backendRefs: [%s, %s, %s]\n",
-				rule, session, makeRef("v1", 60), makeRef("v2", 30), makeRef("old", 10))
+			fmt.Fprintf(&rules, "  - matches: [{path: {value: /%d}}]\n%s    backendRefs: %s\n", rule, session, refVersions([3]int{60, 30, 10}))
 		}
 		all.WriteString(makeRoute("HTTPRoute", fmt.Sprint("r", route), fmt.Sprintf("r%d.test", route), rules.String()))
 	}
@@ -79,17 +73,8 @@ func measureCopies(t *testing.T, what, frame, manifest string) {
 // readMetrics adds up Envoy Gateway's metrics by name and runner.
 func readMetrics(t *testing.T) map[string]float64 {
 	t.Helper()
-	response, err := http.Get("http://127.0.0.1:19001/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]float64{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(download(t, http.DefaultClient, "http://127.0.0.1:19001/metrics")) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
 		n, err := strconv.ParseFloat(value, 64)
 		if !ok || err != nil {

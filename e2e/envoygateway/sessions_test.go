@@ -20,8 +20,14 @@ var backendHosts = map[string][]string{
 // startBackends starts all of them, by their addresses.
 func startBackends(t *testing.T) map[string]*backend {
 	t.Helper()
+	return startHosts(t, backendHosts)
+}
+
+// startHosts starts the hosts of backends, by their addresses.
+func startHosts(t *testing.T, hosts map[string][]string) map[string]*backend {
+	t.Helper()
 	started := map[string]*backend{}
-	for _, addresses := range backendHosts {
+	for _, addresses := range hosts {
 		for _, a := range addresses {
 			started[a] = startBackend(t, a)
 		}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	networking "istio.io/api/networking/v1alpha3"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -67,7 +69,7 @@ func startCanary(t *testing.T, route, filter string, weights [3]int, change func
 
 // canaryInput is a shop whose cart has a session over the three versions.
 func canaryInput(port, target int, route string, weights [3]int) string {
-	text := fmt.Sprintf(canaryFrame, port, port) + bindLoopback + canaryRoute(route, port, weights)
+	text := ingress(port) + bindLoopback + canaryRoute(route, port, weights)
 	for i, v := range versions {
 		text += versionDocuments(i, target, v.hosts)
 	}
@@ -77,31 +79,6 @@ func canaryInput(port, target int, route string, weights [3]int) string {
 	}
 	return text + policy(of, "")
 }
-
-// canaryFrame is what a gateway needs besides its routes.
-const canaryFrame = `
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: istio}
-spec: {controllerName: istio.io/gateway-controller}
----
-apiVersion: v1
-kind: Service
-metadata: {name: ingress, namespace: istio-system}
-spec: {clusterIP: 10.0.0.9, selector: {istio: ingressgateway}, ports: [{name: http, port: 80, targetPort: %d}]}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: gwpod, namespace: istio-system, labels: {istio: ingressgateway, gateway.networking.k8s.io/gateway-name: gate}}
-status: {podIP: 127.0.0.1, phase: Running}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: ingress, namespace: istio-system, labels: {kubernetes.io/service-name: ingress}}
-addressType: IPv4
-ports: [{name: http, port: %d, protocol: TCP}]
-endpoints: [{addresses: [127.0.0.1], targetRef: {kind: Pod, name: gwpod, namespace: istio-system}}]
-`
 
 // versionDocuments are a version's Service and so many of its hosts.
 func versionDocuments(version, target, hosts int) string {
@@ -139,28 +116,7 @@ func canaryRoute(kind string, port int, weights [3]int) string {
 		refs = append(refs, fmt.Sprintf(form, v.name, weights[i]))
 	}
 	if kind == "VirtualService" {
-		return fmt.Sprintf(`
----
-apiVersion: networking.istio.io/v1
-kind: Gateway
-metadata: {name: gw, namespace: istio-system}
-spec:
-  selector: {istio: ingressgateway}
-  servers: [{port: {number: %d, name: http, protocol: HTTP}, hosts: ["*"]}]
----
-apiVersion: networking.istio.io/v1
-kind: VirtualService
-metadata: {name: shop, namespace: app}
-spec:
-  hosts: [shop.example.com]
-  gateways: [istio-system/gw]
-  http:
-  - name: cart
-    match: [{uri: {prefix: /cart}}, {uri: {exact: /basket}, name: basket}]
-    route: [%s]
-  - name: plain
-    route: [{destination: {host: v1.app.svc.cluster.local, port: {number: 80}}}]
-`, port, strings.Join(refs, ", "))
+		return istioShop(port, strings.Join(refs, ", "), "{destination: {host: v1.app.svc.cluster.local, port: {number: 80}}}")
 	}
 	return fmt.Sprintf(`
 ---
@@ -186,23 +142,24 @@ spec:
 `, strings.Join(refs, ", "))
 }
 
+// find gives what limpet wrote of a kind.
+func (c *canary) find(kind string) []object {
+	return slices.DeleteFunc(slices.Clone(c.written), func(o object) bool { return o["kind"] != kind })
+}
+
 // weigh changes the weights of the split in the cluster, as a rollout controller does: limpet has no part in it.
 func (c *canary) weigh(t *testing.T, weights [3]int) {
 	t.Helper()
 	if c.route == "VirtualService" {
-		for _, o := range c.written {
-			if o["kind"] != "VirtualService" {
-				continue
-			}
-			for _, one := range o["spec"].(object)["http"].([]any) {
-				if rule := one.(object); rule["name"] == "cart" {
-					for i, ref := range rule["route"].([]any) {
-						ref.(object)["weight"] = weights[i]
-					}
+		written := c.find(c.route)
+		for _, one := range written[0]["spec"].(object)["http"].([]any) {
+			if rule := one.(object); rule["name"] == "cart" {
+				for i, ref := range rule["route"].([]any) {
+					ref.(object)["weight"] = weights[i]
 				}
 			}
-			c.update(t, dump(t, []object{o}))
 		}
+		c.update(t, dump(t, written))
 		return
 	}
 	for _, o := range documents(t, canaryRoute("HTTPRoute", c.port, weights)) {
@@ -411,25 +368,18 @@ const leadHeader = "X-Limpet-Pin-Backend"
 // leadOf is the value that leads to a version, as the copy for it has it.
 func (c *canary) leadOf(t *testing.T, version string) string {
 	t.Helper()
-	for _, o := range c.written {
-		text := dump(t, []object{o})
-		if c.route == "HTTPRoute" && o["kind"] == c.route && strings.Contains(text, "name: "+version+"\n") {
-			_, value, _ := strings.Cut(text, "value: ")
-			value, _, _ = strings.Cut(value, "\n")
-			return strings.Trim(value, `"'`)
-		}
-		if o["kind"] != "VirtualService" {
-			continue
-		}
-		for _, one := range o["spec"].(object)["http"].([]any) {
-			text := dump(t, []object{one.(object)})
-			if _, value, has := strings.Cut(text, "exact: "); has && strings.Contains(text, "host: "+version+".") && strings.Contains(text, "x-limpet") {
-				for _, match := range one.(object)["match"].([]any) {
-					headers, _ := match.(object)["headers"].(object)
-					return headers["x-limpet-pin-backend"].(object)["exact"].(string)
+	if c.route == "VirtualService" {
+		for _, rule := range configs(t, dump(t, c.find(c.route)))[0].Spec.(*networking.VirtualService).Http {
+			for _, match := range rule.Match {
+				if lead := match.Headers[strings.ToLower(leadHeader)]; lead != nil && strings.HasPrefix(rule.Route[0].Destination.Host, version+".") {
+					return lead.GetExact()
 				}
-				return value
 			}
+		}
+	}
+	for _, o := range c.find("HTTPRoute") {
+		if rule := convert[gatewayv1.HTTPRoute](t, o).Spec.Rules[0]; string(rule.BackendRefs[0].Name) == version {
+			return rule.Matches[0].Headers[0].Value
 		}
 	}
 	t.Fatalf("no copy for %s", version)

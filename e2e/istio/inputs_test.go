@@ -38,28 +38,16 @@ spec:
 
 const ofVirtualService = "{group: networking.istio.io, kind: VirtualService, name: shop, sectionName: cart}"
 
-// virtualService is the shop with Istio's own routes: the cart has sessions, all else has none.
-func virtualService(port int, backends []*backend, spec string) string {
-	var endpoints []string
-	for _, b := range backends {
-		endpoints = append(endpoints, fmt.Sprintf("{address: 127.0.0.1, ports: {http: %d}}", b.port()))
-	}
-	return fmt.Sprintf(`apiVersion: networking.istio.io/v1
+// istioShop is the shop's Gateway and its routes, of Istio's own kinds; cart and rest are where requests go.
+func istioShop(port int, cart, rest string) string {
+	return fmt.Sprintf(`
+---
+apiVersion: networking.istio.io/v1
 kind: Gateway
 metadata: {name: gw, namespace: istio-system}
 spec:
   selector: {istio: ingressgateway}
   servers: [{port: {number: %d, name: http, protocol: HTTP}, hosts: ["*"]}]
----
-apiVersion: networking.istio.io/v1
-kind: ServiceEntry
-metadata: {name: be, namespace: app}
-spec:
-  hosts: [be.app.internal]
-  location: MESH_INTERNAL
-  resolution: STATIC
-  ports: [{number: 80, name: http, protocol: HTTP}]
-  endpoints: [%s]
 ---
 apiVersion: networking.istio.io/v1
 kind: VirtualService
@@ -70,10 +58,57 @@ spec:
   http:
   - name: cart
     match: [{uri: {prefix: /cart}}, {uri: {exact: /basket}, name: basket}]
-    route: [{destination: {host: be.app.internal}}]
+    route: [%s]
   - name: plain
-    route: [{destination: {host: be.app.internal}}]
-`, port, strings.Join(endpoints, ", ")) + bindLoopback + policy(ofVirtualService, spec)
+    route: [%s]
+`, port, cart, rest)
+}
+
+// virtualService is the shop with Istio's own routes: the cart has sessions, all else has none.
+func virtualService(port int, backends []*backend, spec string) string {
+	var endpoints []string
+	for _, b := range backends {
+		endpoints = append(endpoints, fmt.Sprintf("{address: 127.0.0.1, ports: {http: %d}}", b.port()))
+	}
+	const all = "{destination: {host: be.app.internal}}"
+	return istioShop(port, all, all) + fmt.Sprintf(`---
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: be, namespace: app}
+spec:
+  hosts: [be.app.internal]
+  location: MESH_INTERNAL
+  resolution: STATIC
+  ports: [{number: 80, name: http, protocol: HTTP}]
+  endpoints: [%s]
+`, strings.Join(endpoints, ", ")) + bindLoopback + policy(ofVirtualService, spec)
+}
+
+// ingress is what a gateway needs besides its routes: a class, and the Service and the pod behind it.
+func ingress(port int) string {
+	return fmt.Sprintf(`
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: istio}
+spec: {controllerName: istio.io/gateway-controller}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: ingress, namespace: istio-system}
+spec: {clusterIP: 10.0.0.9, selector: {istio: ingressgateway}, ports: [{name: http, port: 80, targetPort: %d}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: gwpod, namespace: istio-system, labels: {istio: ingressgateway, gateway.networking.k8s.io/gateway-name: gate}}
+status: {podIP: 127.0.0.1, phase: Running}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: ingress, namespace: istio-system, labels: {kubernetes.io/service-name: ingress}}
+addressType: IPv4
+ports: [{name: http, port: %d, protocol: TCP}]
+endpoints: [{addresses: [127.0.0.1], targetRef: {kind: Pod, name: gwpod, namespace: istio-system}}]
+`, port, port)
 }
 
 // endpoint is a host behind a Service: its address on the Service's port, and whether it drains.
@@ -97,29 +132,7 @@ func gatewayAPI(t testing.TB, port, target int, hosts []endpoint) string {
 	for _, e := range hosts {
 		all = append(all, fmt.Sprintf("- {addresses: [%q], conditions: {ready: %v, serving: true, terminating: %v}}", e.ip, !e.draining, e.draining))
 	}
-	return input + fmt.Sprintf(`---
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: istio}
-spec: {controllerName: istio.io/gateway-controller}
----
-apiVersion: v1
-kind: Service
-metadata: {name: ingress, namespace: istio-system}
-spec: {clusterIP: 10.0.0.9, selector: {istio: ingressgateway}, ports: [{name: http, port: 80, targetPort: %d}]}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: gwpod, namespace: istio-system, labels: {istio: ingressgateway, gateway.networking.k8s.io/gateway-name: gate}}
-status: {podIP: 127.0.0.1, phase: Running}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: ingress, namespace: istio-system, labels: {kubernetes.io/service-name: ingress}}
-addressType: IPv4
-ports: [{name: http, port: %d, protocol: TCP}]
-endpoints: [{addresses: [127.0.0.1], targetRef: {kind: Pod, name: gwpod, namespace: istio-system}}]
----
+	return input + "---" + ingress(port) + fmt.Sprintf(`---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: {name: be, namespace: app, labels: {kubernetes.io/service-name: be}}
@@ -127,7 +140,7 @@ addressType: IPv4
 ports: [{name: http, port: %d, protocol: TCP}]
 endpoints:
 %s
-`, port, port, target, strings.Join(all, "\n")) + bindLoopback
+`, target, strings.Join(all, "\n")) + bindLoopback
 }
 
 // swap replaces a text, which must be there.

@@ -34,9 +34,10 @@ func TestEveryPieceIsNeeded(t *testing.T) {
 	}
 }
 
-// withoutFenceAndPlugin takes the fence out, and the plugin, which keeps a client's pin out as well where it runs.
+// withoutFenceAndPlugin takes both fences out, and the plugin, which keeps a client's pin out as well where it runs.
 func withoutFenceAndPlugin(all []object) []object {
-	return withoutPatch("HTTP_FILTER", "limpet.fence")(withoutKind("WasmPlugin")(all))
+	early, late := withoutPatch("NETWORK_FILTER", "limpet.fence"), withoutPatch("HTTP_FILTER", "limpet.fence")
+	return early(late(withoutKind("WasmPlugin")(all)))
 }
 
 // TestFenceHoldsAlone: while the plugin is away the fence keeps clients' pins out by itself, and the other way round.

@@ -69,6 +69,41 @@ func newCluster() (*cluster, error) {
 	return c, c.installCRDs()
 }
 
+// startNode starts a node that is this machine and has what its Pods run, with the controllers, until the test ends. If that has failed,
+// the Pods' logs are told.
+func (c *cluster) startNode(t *testing.T, images map[string]standin.Image, hosts map[string][]string) *standin.Node {
+	t.Helper()
+	node, err := c.StartNode(images, hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(node.Logs())
+		}
+		node.Stop() // with its Pods
+	})
+	if err := c.StartControllers(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.StopControllers)
+	return node
+}
+
+// changeKubeconfig gives the administrator's kubeconfig with other words in the place of some that it has.
+func (c *cluster) changeKubeconfig(t *testing.T, old, new string) string {
+	t.Helper()
+	text := readFile(t, c.Kubeconfig(standin.AdminToken))
+	if !strings.Contains(text, old) {
+		t.Fatalf("the kubeconfig has no %q", old)
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, []byte(strings.Replace(text, old, new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // installCRDs installs the CRDs of Gateway API's experimental channel, and limpet's own.
 func (c *cluster) installCRDs() error {
 	texts := api.CRDs()

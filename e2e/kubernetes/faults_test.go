@@ -9,7 +9,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -55,12 +54,7 @@ func newFaultyServer(t *testing.T, c *cluster) (f *faultyServer, kubeconfig stri
 		f.pass(w, r)
 	}))
 	t.Cleanup(f.CloseClientConnections)
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := strings.Replace(readFile(t, c.Kubeconfig(standin.AdminToken)), `"`+standin.URL+`", insecure-skip-tls-verify: true`, fmt.Sprintf("%q", f.URL), 1)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return f, kubeconfig
+	return f, c.changeKubeconfig(t, `"`+standin.URL+`", insecure-skip-tls-verify: true`, fmt.Sprintf("%q", f.URL))
 }
 
 // during has requests answered in a way while work runs. Watches that are open are cut, so that they meet it too.

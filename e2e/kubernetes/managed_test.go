@@ -91,19 +91,10 @@ func newFleet(t *testing.T) *fleet {
 	if harness.Native() {
 		filter = filepath.Join(shipped.Root, "dist", "liblimpet.so")
 	}
-	var err error
-	f.node, err = c.StartNode(map[string]standin.Image{
+	f.node = c.startNode(t, map[string]standin.Image{
 		"envoy":  {Files: map[string]string{"/usr/local/bin/envoy": shipped.Envoy, filter: filter}, Libraries: true},
 		"limpet": {Files: map[string]string{"/usr/local/bin/limpet": shipped.Limpet}, Libraries: true, Entrypoint: []string{"limpet"}},
 	}, map[string][]string{serverName: {standin.Address}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.node.Stop)
-	if err := c.StartControllers(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.StopControllers)
 	startPods(t, managedPods...)
 	c.set(t, managedClass)
 	folder, authority := t.TempDir(), harness.NewAuthority(t)
@@ -118,7 +109,7 @@ func newFleet(t *testing.T) *fleet {
 	f.serving = harness.ServeCluster(t, f.asLimpet(t), 80, f.keys.Only("old"), args...)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("%s\n%s", f.serving.Output(), f.node.Logs())
+			t.Log(f.serving.Output())
 		}
 	})
 	return f

@@ -133,6 +133,7 @@ func TestClassReleased(t *testing.T) {
 		eventually(t, name+": the class is gone", func() bool { return c.get(t, class) == nil })
 		c.remove(t, late)
 	}
+	c.remove(t, object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "cart")) // with what that controller has said of it
 	c.set(t, shopAt(port))
 }
 

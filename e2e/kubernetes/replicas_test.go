@@ -3,8 +3,6 @@ package kubernetes
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -95,22 +93,9 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: asker}]
 // check understands the objects by the options and the memory of what serves.
 func TestReplicas(t *testing.T) {
 	c := startCluster(t)
-	node, err := c.StartNode(map[string]standin.Image{
+	c.startNode(t, map[string]standin.Image{
 		"limpet": {Files: map[string]string{"/usr/local/bin/limpet": harness.Find(t).Limpet}, Libraries: true, Entrypoint: []string{"limpet"}, User: 65532},
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(node.Logs())
-		}
-		node.Stop() // with its Pods
-	})
-	if err := c.StartControllers(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.StopControllers)
 	c.set(t, asked)
 	defer c.remove(t, object("gateway.networking.k8s.io/v1", "Gateway", "asked", "edge"))
 	c.setAsked(t, "first", false)
@@ -131,7 +116,7 @@ func TestReplicas(t *testing.T) {
 // checkStatuses asks both replicas how they are, as who may, and as who may not.
 func (c *cluster) checkStatuses(t *testing.T, admin string) {
 	t.Helper()
-	code, stdout, stderr := harness.Limpet(t, nil, "status", "--kubeconfig", admin)
+	code, stdout, stderr := harness.Limpet(t, nil, "status", "--kubeconfig", admin, "-n", "asked")
 	for _, want := range []string{"Pod asked/one:", "Pod asked/two:", "asked/edge", "no Envoy is connected", "FINGERPRINT"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("limpet status does not say %q: exit code %d\n%s%s", want, code, stdout, stderr)
@@ -151,32 +136,20 @@ func (c *cluster) checkStatuses(t *testing.T, admin string) {
 		t.Errorf("as JSON: %v\n%s%s", err, stdout, stderr)
 	}
 	c.set(t, lister)
-	asker := c.asUser(t, "asker")
-	var code2 int
+	asker := c.changeKubeconfig(t, "user: {token:", "user: {as: asker, token:")
 	eventually(t, "the role is in force", func() bool {
-		code2, stdout, stderr = harness.Limpet(t, nil, "status", "--kubeconfig", asker, "-n", "asked")
+		code, stdout, stderr = harness.Limpet(t, nil, "status", "--kubeconfig", asker, "-n", "asked")
 		return !strings.Contains(stderr, "the right to list pods")
 	})
-	if code2 != 1 || strings.Count(stdout, "the rights to create and to get pods/portforward in the namespace asked are needed") != 2 {
-		t.Errorf("without rights: exit code %d\n%s%s", code2, stdout, stderr)
+	if code != 1 || strings.Count(stdout, "the rights to create and to get pods/portforward in the namespace asked are needed") != 2 {
+		t.Errorf("without rights: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	if _, _, stderr = harness.Limpet(t, nil, "status", "--kubeconfig", asker); !strings.Contains(stderr, "the right to list pods in the namespace limpet-system is needed") {
 		t.Errorf("without the right to list: %s", stderr)
 	}
-	if _, stdout, _ = harness.Limpet(t, nil, "status", "--kubeconfig", admin, "--admin", "127.0.0.1:18009"); strings.Count(stdout, "connection refused") != 2 {
+	if _, stdout, _ = harness.Limpet(t, nil, "status", "--kubeconfig", admin, "-n", "asked", "--admin", "127.0.0.1:18009"); strings.Count(stdout, "connection refused") != 2 {
 		t.Errorf("where nothing listens: %s", stdout)
 	}
-}
-
-// asUser gives a kubeconfig with which the administrator is another user.
-func (c *cluster) asUser(t *testing.T, user string) string {
-	t.Helper()
-	text := strings.Replace(readFile(t, c.Kubeconfig(standin.AdminToken)), "user: {token:", "user: {as: "+user+", token:", 1)
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // setAsked makes or changes a route, with a session or without.
@@ -194,7 +167,9 @@ func (c *cluster) checkReading(t *testing.T, admin string) {
 	t.Helper()
 	c.setAsked(t, "first", true)
 	ask := func(args ...string) string {
-		code, stdout, stderr := harness.Limpet(t, nil, append([]string{"describe", "--kubeconfig", admin, "httproute/asked/first"}, args...)...)
+		code, stdout, stderr := harness.Limpet(t, nil, append([]string{
+			"describe", "--kubeconfig", admin, "--system-namespace", "asked", "httproute/asked/first",
+		}, args...)...)
 		return fmt.Sprintf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	eventually(t, "limpet serve has kept the name", func() bool { return strings.Contains(ask(), "CART-") })

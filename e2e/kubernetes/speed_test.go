@@ -122,6 +122,16 @@ func createText(ctx context.Context, to dynamic.ResourceInterface, text string) 
 	return err
 }
 
+// updateText makes the object of a text of the one that is there.
+func updateText(ctx context.Context, in dynamic.ResourceInterface, text string) error {
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		return err
+	}
+	_, err := in.Update(ctx, o, metav1.UpdateOptions{})
+	return err
+}
+
 func hostOf(i int) string { return fmt.Sprintf("h%d.speed.example", i) }
 
 func routeText(name, host, service string) string {
@@ -272,20 +282,22 @@ func (w *speedWorld) churn(t *testing.T, routes int) (stop func()) {
 // moveEndpoints has Services' pods change, one after the other, and measures until the new ones answer.
 func (w *speedWorld) moveEndpoints(t *testing.T, n, endpoints int) (took []time.Duration) {
 	for i := range n {
-		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(endpointsText(i, endpoints, secondPort)), &o.Object); err != nil {
-			t.Fatal(err)
-		}
-		begun := time.Now()
-		if _, err := w.slices.Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		for backend := ""; backend != "second"; time.Sleep(2 * time.Millisecond) {
-			_, backend = w.get(t, hostOf(i))
-		}
-		took = append(took, time.Since(begun))
+		took = append(took, w.moveService(t, endpointsText(i, endpoints, secondPort), hostOf(i), "second"))
 	}
 	return took
+}
+
+// moveService has a Service's pods be those of the text of its slice, and measures from before that is written until they answer.
+func (w *speedWorld) moveService(t *testing.T, text, host, backend string) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	if err := updateText(t.Context(), w.slices, text); err != nil {
+		t.Fatal(err)
+	}
+	for answers := ""; answers != backend; time.Sleep(2 * time.Millisecond) {
+		_, answers = w.get(t, host)
+	}
+	return time.Since(begun)
 }
 
 // cost gives what limpet holds and, over a time in which nothing happens, what it works.
@@ -339,12 +351,7 @@ func TestSpeed(t *testing.T) {
 	endpoints := harness.Size(1, 10)
 	if harness.FullSize() {
 		w.each(t, routes, func(ctx context.Context, i int) error { // ten for each
-			o := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(endpointsText(i, endpoints, firstPort)), &o.Object); err != nil {
-				return err
-			}
-			_, err := w.slices.Update(ctx, o, metav1.UpdateOptions{})
-			return err
+			return updateText(ctx, w.slices, endpointsText(i, endpoints, firstPort))
 		})
 		w.fill(t, routes, 2*routes, endpoints)
 		routes *= 2

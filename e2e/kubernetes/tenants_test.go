@@ -12,8 +12,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
@@ -204,12 +202,7 @@ func (w *speedWorld) flapPods(ctx context.Context, t *testing.T) (count int) {
 	tick := time.NewTicker(160 * time.Millisecond)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		o := &unstructured.Unstructured{}
-		err := yaml.Unmarshal([]byte(flappingPods(count+1)), &o.Object)
-		if err == nil {
-			_, err = resource.Update(ctx, o, metav1.UpdateOptions{})
-		}
-		if err != nil && ctx.Err() == nil {
+		if err := updateText(ctx, resource, flappingPods(count+1)); err != nil && ctx.Err() == nil {
 			t.Error(err)
 		}
 		count++
@@ -223,22 +216,11 @@ func (w *speedWorld) flipEndpoints(t *testing.T, n int) (took []time.Duration) {
 	t.Helper()
 	for range n {
 		w.odd = !w.odd
-		port, want := firstPort, "first"
+		port, backend := firstPort, "first"
 		if w.odd {
-			port, want = secondPort, "second"
+			port, backend = secondPort, "second"
 		}
-		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(endpointsText(0, 1, port)), &o.Object); err != nil {
-			t.Fatal(err)
-		}
-		begun := time.Now()
-		if _, err := w.slices.Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		for backend := ""; backend != want; time.Sleep(2 * time.Millisecond) {
-			_, backend = w.get(t, hostOf(0))
-		}
-		took = append(took, time.Since(begun))
+		took = append(took, w.moveService(t, endpointsText(0, 1, port), hostOf(0), backend))
 		time.Sleep(30 * time.Millisecond) // so that changes do not come in step with the others'
 	}
 	slices.Sort(took)

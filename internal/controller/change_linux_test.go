@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/processor"
 	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
@@ -60,11 +60,11 @@ type changeOf struct{ name, kind, word, other string }
 func (s *changing) measure(b *testing.B, c changeOf) {
 	b.Helper()
 	var took []time.Duration
-	before := processorTime()
+	before := processor.Time()
 	for b.Loop() {
 		took = append(took, s.change(b, c.kind, c.word, c.other))
 	}
-	b.ReportMetric(float64((processorTime()-before).Microseconds())/1000/float64(len(took)), "cpu-ms/op")
+	b.ReportMetric(float64((processor.Time()-before).Microseconds())/1000/float64(len(took)), "cpu-ms/op")
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
@@ -78,7 +78,7 @@ func BenchmarkStatuses(b *testing.B) {
 			if _, err := s.controller.Statuses(nil, nil, true); err != nil {
 				b.Fatal(err)
 			}
-			before, count, took := processorTime(), 0, time.Duration(0)
+			before, count, took := processor.Time(), 0, time.Duration(0)
 			for b.Loop() {
 				count++
 				s.change(b, "HTTPRoute", "value: /cart", "value: /cart")
@@ -89,7 +89,7 @@ func BenchmarkStatuses(b *testing.B) {
 				took += time.Since(begun)
 			}
 			b.ReportMetric(float64(took.Microseconds())/1000/float64(count), "statuses-ms/op")
-			b.ReportMetric(float64((processorTime()-before).Milliseconds())/float64(count), "cpu-ms/op")
+			b.ReportMetric(float64((processor.Time()-before).Milliseconds())/float64(count), "cpu-ms/op")
 			runtime.GC()
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
@@ -97,13 +97,6 @@ func BenchmarkStatuses(b *testing.B) {
 		})
 		s.stop()
 	}
-}
-
-// processorTime is what the process has taken of it, collections of memory and the Envoy's part with it.
-func processorTime() time.Duration {
-	var used syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // changing is a server whose input changes.

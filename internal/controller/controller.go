@@ -204,6 +204,7 @@ func (c *Controller) reread(since time.Time) {
 	}
 	c.loop.readError = ""
 	if now.equal(&c.loop.input) {
+		c.loop.waiting = time.Time{} // what waited was taken back
 		return
 	}
 	since = c.takeTurn(&now, since)
@@ -219,11 +220,11 @@ func (c *Controller) takeTurn(in *Input, since time.Time) time.Time {
 	if c.Again == nil {
 		return since
 	}
-	first, waits := since, false
+	first, waits, waited := since, false, time.Duration(0)
 	if !c.loop.waiting.IsZero() {
-		first = c.loop.waiting
+		first, waited = c.loop.waiting, time.Since(c.loop.waiting)
 	}
-	if in.Sources, waits = c.loop.turns.take(c.loop.input.Sources, in.Sources, time.Now()); !waits {
+	if in.Sources, waits = c.loop.turns.take(c.loop.input.Sources, in.Sources, time.Now(), waited); !waits {
 		c.loop.waiting = time.Time{}
 		return first
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -44,6 +45,7 @@ func (c *Controller) Known() Known {
 // Set puts it into the options of a compilation of the same objects, for verdicts as those of whoever knows it.
 func (k *Known) Set(o *compiler.Options) {
 	o.Incumbents = k.Incumbents
+	maps.DeleteFunc(k.Left, func(_ string, pod *compiler.SelectedPod) bool { return pod == nil })
 	o.Envoy = &compiler.EnvoyOptions{Admin: compiler.NoAdmin, Served: &compiler.Served{
 		Owners: k.Owners, Draining: k.Draining, Selection: compiler.NewSelection(k.Left), Nodes: k.Nodes, Remote: true,
 	}}

@@ -24,15 +24,23 @@ const (
 	turnSize = 64 << 10
 	// objectSize is what an object counts at least, as one that is gone does.
 	objectSize = 1 << 10
+	// longestWait is how long a change waits for its turn: whoever changes a little all the time holds nobody back for good.
+	longestWait = 2 * time.Second
 	// halved is how long it takes until what a namespace has had counts for half.
 	halved = 2 * time.Second
 )
 
-// take gives what the next pass is for: the sources as they were, with the changes of those whose turn it is. It tells whether others wait.
-func (t *turns) take(before, now []compiler.Source, at time.Time) (sources []compiler.Source, waiting bool) {
+// take gives what the next pass is for: the sources as they were, with the changes of those whose turn it is, or all where one has waited
+// for long. It tells whether others wait.
+func (t *turns) take(before, now []compiler.Source, at time.Time, waited time.Duration) (sources []compiler.Source, waiting bool) {
 	sizes := sizeChanges(before, now)
 	t.age(at)
 	chosen := t.choose(sizes)
+	if waited >= longestWait {
+		for namespace := range sizes {
+			chosen[namespace] = true
+		}
+	}
 	for namespace := range chosen {
 		t.used[namespace] += float64(sizes[namespace])
 	}

@@ -52,7 +52,7 @@ func TestTurns(t *testing.T) {
 			for _, text := range c.inputs[1:] {
 				for waits := true; waits; {
 					var next []compiler.Source
-					next, waits = turns.take(last, sourcesOf(text), time.Unix(1000, 0))
+					next, waits = turns.take(last, sourcesOf(text), time.Unix(1000, 0), 0)
 					passes = append(passes, strings.Join(listChanged(last, next), " "))
 					last = next
 				}
@@ -83,7 +83,7 @@ func listChanged(before, now []compiler.Source) (all []string) {
 // TestTurnsAge: what a namespace has had counts for half after a while, and for nothing in the end.
 func TestTurnsAge(t *testing.T) {
 	turns, at := turns{}, time.Unix(1000, 0)
-	turns.take(nil, sourcesOf("a-1x100000"), at)
+	turns.take(nil, sourcesOf("a-1x100000"), at, 0)
 	for _, want := range []float64{100000, 50000, 25000} {
 		turns.age(at)
 		if got := turns.used["a"]; got != want {
@@ -94,4 +94,22 @@ func TestTurnsAge(t *testing.T) {
 	if turns.age(at.Add(time.Minute)); len(turns.used) > 0 {
 		t.Errorf("after a minute it is remembered: %v", turns.used)
 	}
+}
+
+// TestTurnsComeRound: a large change goes through while others change a little at each pass.
+func TestTurnsComeRound(t *testing.T) {
+	turns, last, began := turns{}, sourcesOf("a-1x10 b-1x10"), time.Unix(1000, 0)
+	for pass := range 100 {
+		at := began.Add(time.Duration(pass) * 100 * time.Millisecond)
+		now := sourcesOf(fmt.Sprintf("a-2x100000 b-%dx10", pass+2))
+		next, _ := turns.take(last, now, at, at.Sub(began))
+		if slices.Contains(listChanged(last, next), "a") {
+			if pass == 0 || at.Sub(began) > longestWait {
+				t.Errorf("its turn comes after %v", at.Sub(began))
+			}
+			return
+		}
+		last = next
+	}
+	t.Error("its turn never comes")
 }

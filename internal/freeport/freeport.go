@@ -64,6 +64,7 @@ func leaseBlock() error {
 	if err := os.MkdirAll(folder, 0o777); err != nil { //nolint:gosec // processes of all users share the ports
 		return err
 	}
+	_ = os.Chmod(folder, 0o777) //nolint:gosec // whatever the umask of who made it: another user's is so already
 	if len(leases.locks) == 0 {
 		leases.block = os.Getpid() % blocks
 	}

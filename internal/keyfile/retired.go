@@ -12,15 +12,14 @@ import (
 // may have signed last: that at which a key before it began to, where that is written, else now.
 func Retired(before, after policyconfig.KeyRing, now time.Time) map[string]time.Time {
 	retired, signed := map[string]time.Time{}, now
+	next := States(after, now)
 	for i, state := range States(before, now) {
 		if state == WillSign {
 			continue // it has signed nothing yet
 		}
 		k := &before.Keys[i]
-		stays := slices.ContainsFunc(after.Keys, func(o policyconfig.Key) bool {
-			return o.ID == k.ID && bytes.Equal(o.Secret, k.Secret) && isBefore(now, after.EndOf(&o))
-		})
-		if !stays && state != Expired {
+		at := slices.IndexFunc(after.Keys, func(o policyconfig.Key) bool { return o.ID == k.ID && bytes.Equal(o.Secret, k.Secret) })
+		if stays := at >= 0 && next[at] != Expired; !stays && state != Expired {
 			retired[k.ID] = signed
 		}
 		if began := time.Unix(int64(k.NotBefore), 0); k.NotBefore != 0 && began.Before(signed) {
@@ -28,9 +27,4 @@ func Retired(before, after policyconfig.KeyRing, now time.Time) map[string]time.
 		}
 	}
 	return retired
-}
-
-// isBefore tells whether an end is yet to come; 0 is none.
-func isBefore(now time.Time, end policyconfig.Time) bool {
-	return end == 0 || now.Before(time.Unix(int64(end), 0))
 }

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	coordv1 "k8s.io/api/coordination/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/limpet-proxy/limpet/internal/proxies"
@@ -21,7 +21,7 @@ import (
 // Acknowledgements tells the process that writes statuses which listeners the Envoys of all processes have acknowledged: each writes those
 // of its own Envoys into a Lease of limpet's namespace, and keeps that alive.
 type Acknowledgements struct {
-	leases coordinationv1.LeaseInterface
+	leases typedcoordinationv1.LeaseInterface
 	name   string // of this process's Lease
 	// own gives what this process's Envoys have acknowledged, by their Gateway, and changed is called when that of others has changed.
 	own     func() map[string][]string
@@ -60,7 +60,7 @@ const (
 func NewAcknowledgements(
 	config *rest.Config, namespace, process string, own func() map[string][]string, changed func(), log *slog.Logger,
 ) (*Acknowledgements, error) {
-	client, err := coordinationv1.NewForConfig(config)
+	client, err := typedcoordinationv1.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func NewAcknowledgements(
 }
 
 func newAcknowledgements(
-	leases coordinationv1.LeaseInterface, process string, own func() map[string][]string, changed func(), log *slog.Logger,
+	leases typedcoordinationv1.LeaseInterface, process string, own func() map[string][]string, changed func(), log *slog.Logger,
 ) *Acknowledgements {
 	return &Acknowledgements{
 		leases: leases, name: "limpet-serve-" + process, own: own, changed: changed, log: log,
@@ -109,10 +109,7 @@ func (a *Acknowledgements) Tell(ctx context.Context) {
 		case <-ctx.Done():
 		case <-renew.C:
 		case <-a.wake:
-			select {
-			case <-ctx.Done():
-			case <-time.After(tellAcknowledgements):
-			}
+			pause(ctx, tellAcknowledgements)
 		}
 	}
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), urgentAfter)
@@ -127,7 +124,7 @@ func (a *Acknowledgements) write(ctx context.Context) error {
 	isNew := apierrors.IsNotFound(err)
 	switch {
 	case isNew:
-		lease = &coordv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 			Name: a.name, Labels: map[string]string{acknowledgementsLabel: "true", proxies.LabelManagedBy: madeByLimpet},
 		}}
 	case err != nil:
@@ -170,10 +167,7 @@ func (a *Acknowledgements) Read(ctx context.Context) {
 		if different {
 			a.changed()
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(readAcknowledgements):
-		}
+		pause(ctx, readAcknowledgements)
 	}
 }
 

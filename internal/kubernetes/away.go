@@ -41,19 +41,19 @@ func (s *Source) listWatch(r schema.GroupVersionResource, fields, labels string,
 	}, s.client)
 }
 
-// noteAway notes whether a resource's objects can be followed.
-func (s *Source) noteAway(r schema.GroupVersionResource, err error) {
+// noteAway notes whether a resource's objects can be followed, which counts for nothing once ctx has ended.
+func (s *Source) noteAway(ctx context.Context, r schema.GroupVersionResource, err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if err == nil {
+	switch was, is := s.away[r]; {
+	case ctx.Err() != nil:
+	case err == nil:
 		delete(s.away, r)
-		return
+	case is:
+		s.away[r] = Fault{Words: err.Error(), Since: was.Since}
+	default:
+		s.away[r] = Fault{Words: err.Error(), Since: time.Now()}
 	}
-	f := Fault{Words: err.Error(), Since: time.Now()}
-	if was, is := s.away[r]; is {
-		f.Since = was.Since
-	}
-	s.away[r] = f
 }
 
 // Fault says which objects can't be followed, so that what was read of them may be old.
@@ -76,10 +76,6 @@ func (s *Source) Fault() (f Fault) {
 	if len(names) == 0 {
 		return Fault{}
 	}
-	named := strings.Join(names[:min(len(names), maxAway)], ", ")
-	if more := len(names) - maxAway; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
-	f.Words = fmt.Sprintf("the API server does not let limpet follow %s, which may be others by now: %s", named, f.Words)
+	f.Words = fmt.Sprintf("the API server does not let limpet follow %s, which may be others by now: %s", nameFirst(names, maxAway), f.Words)
 	return f
 }

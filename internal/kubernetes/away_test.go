@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -17,10 +18,10 @@ func TestAwayIsTold(t *testing.T) {
 			return schema.GroupVersionResource{Group: "g", Version: "v1", Resource: name}
 		}
 		begun := time.Now()
-		s.noteAway(of("b"), errors.New("refused"))
+		s.noteAway(t.Context(), of("b"), errors.New("refused"))
 		time.Sleep(awayGrace - time.Second)
 		for _, name := range []string{"a", "b", "c", "d"} {
-			s.noteAway(of(name), errors.New(name+" is refused"))
+			s.noteAway(t.Context(), of(name), errors.New(name+" is refused"))
 		}
 		if f := s.Fault(); f.Words != "" {
 			t.Errorf("before the grace is over it says %q", f.Words)
@@ -34,10 +35,17 @@ func TestAwayIsTold(t *testing.T) {
 			t.Errorf("of four resources it says %q since %v", f.Words, f.Since.Sub(begun))
 		}
 		for _, name := range []string{"a", "b", "c", "d"} {
-			s.noteAway(of(name), nil)
+			s.noteAway(t.Context(), of(name), nil)
 		}
 		if f := s.Fault(); f.Words != "" {
 			t.Errorf("once all are followed it says %q", f.Words)
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		s.noteAway(ended, of("e"), errors.New("it is gone"))
+		time.Sleep(awayGrace)
+		if f := s.Fault(); f.Words != "" {
+			t.Errorf("of what is not followed any more it says %q", f.Words)
 		}
 	})
 }

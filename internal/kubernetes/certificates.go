@@ -52,12 +52,7 @@ func (c *Certificates) Start(ctx context.Context) error {
 		return fmt.Errorf("the certificates in Secret %s: %w", c.Name, err)
 	}
 	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(time.Hour):
-			}
+		for pause(ctx, time.Hour); ctx.Err() == nil; pause(ctx, time.Hour) {
 			if err := c.renew(ctx, time.Now()); err != nil {
 				c.Log.Error("the server's certificate is not renewed", "secret", c.Name, "reason", err)
 			}

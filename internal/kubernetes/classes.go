@@ -149,12 +149,18 @@ func ignoreStale(err error) error {
 	return err
 }
 
+// nameFirst names so many at most, and says how many more there are.
+func nameFirst(names []string, most int) string {
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // tell says once which Gateways a class waits for that is being deleted.
 func (c *Classes) tell(class *gatewayv1.GatewayClass, gateways []string) {
-	names := strings.Join(gateways[:min(len(gateways), maxNamed)], ", ")
-	if more := len(gateways) - maxNamed; more > 0 {
-		names += fmt.Sprintf(" and %d more", more)
-	}
+	names := nameFirst(gateways, maxNamed)
 	if c.told[class.UID] == names {
 		return
 	}

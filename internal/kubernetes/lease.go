@@ -59,14 +59,18 @@ type candidate struct {
 	// version is that of the object as it was seen last, and since when it is that: no clock but this process's own is trusted.
 	version string
 	since   time.Time
+	wrote   time.Time // when the last write of this process began that the API server took
+	told    string    // of the last failure
 }
 
 // acquire waits until this process leads; false when ctx has ended before.
 func (c *candidate) acquire(ctx context.Context) bool {
 	for ctx.Err() == nil {
-		if leads, _ := c.try(ctx, time.Now().Add(renewDeadline)); leads { // what fails is tried again
+		leads, err := c.try(ctx, time.Now().Add(renewDeadline))
+		if leads {
 			return true
 		}
+		c.tell(ctx, err)
 		pause(ctx, retryPeriod+rand.N(retryPeriod)) //nolint:gosec // candidates do not come all at once
 	}
 	return false
@@ -92,17 +96,26 @@ func (c *candidate) lead(ctx context.Context, task func(context.Context)) {
 
 // renew returns when this process leads no more.
 func (c *candidate) renew(ctx context.Context) {
-	for renewed := time.Now(); ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		pause(ctx, retryPeriod)
-		now := time.Now()
-		leads, err := c.try(ctx, renewed.Add(renewDeadline))
-		switch {
-		case leads:
-			renewed = now
-		case err == nil || time.Since(renewed) >= renewDeadline:
+		leads, err := c.try(ctx, c.wrote.Add(renewDeadline))
+		c.tell(ctx, err)
+		if !leads && (err == nil || time.Since(c.wrote) >= renewDeadline) {
 			return
 		}
 	}
+}
+
+// tell tells of a failure once, until there is another or none.
+func (c *candidate) tell(ctx context.Context, err error) {
+	words := ""
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+		words = err.Error()
+	}
+	if words != "" && words != c.told && ctx.Err() == nil {
+		c.Log.Warn("the lease can't be read or written: it is tried again", "lease", c.Namespace+"/"+c.Name, "reason", words)
+	}
+	c.told = words
 }
 
 // try takes the lease, or keeps it, before an end. Where it does neither without an error, another has it.
@@ -136,7 +149,7 @@ func (c *candidate) written(lease *coordinationv1.Lease, began time.Time, err er
 	if err != nil {
 		return false, err
 	}
-	c.version, c.since = lease.ResourceVersion, began
+	c.version, c.since, c.wrote = lease.ResourceVersion, began, began
 	return true, nil
 }
 
@@ -163,14 +176,7 @@ func (c *candidate) release(ctx context.Context) {
 		_, err = c.client.Update(ctx, lease, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		c.Log.Warn("the lease can't be given up: another process takes it over when it has run out", "lease", c.Namespace+"/"+c.Name, "reason", err)
-	}
-}
-
-// pause waits, not longer than ctx goes on.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
+		c.Log.Warn("the lease can't be given up: another process takes it over when it has run out",
+			"lease", c.Namespace+"/"+c.Name, "reason", err)
 	}
 }

@@ -59,10 +59,11 @@ func (s *leaseStore) keep(l *coordinationv1.Lease) (*coordinationv1.Lease, error
 	return s.lease.DeepCopy(), nil
 }
 
-// cutClient is a client whose connection is cut at times: a request waits until its context ends then, or fails at once.
+// cutClient is a client whose connection is cut at times: a request waits until its context ends then, or fails at once. Or the answer
+// comes late.
 type cutClient struct {
 	*leaseStore
-	cut, refused atomic.Bool
+	cut, refused, late atomic.Bool
 }
 
 func (c *cutClient) reach(ctx context.Context) error {
@@ -88,7 +89,15 @@ func (c *cutClient) Update(ctx context.Context, l *coordinationv1.Lease, o metav
 	if err := c.reach(ctx); err != nil {
 		return nil, err
 	}
-	return c.leaseStore.Update(ctx, l, o)
+	l, err := c.leaseStore.Update(ctx, l, o)
+	if c.late.Load() {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(renewDeadline - time.Second):
+		}
+	}
+	return l, err
 }
 
 // leaders counts who leads.
@@ -149,12 +158,14 @@ func TestLease(t *testing.T) {
 		for change := range 2000 {
 			time.Sleep(time.Duration(random.IntN(30)) * time.Second)
 			name := names[random.IntN(len(names))]
-			switch random.IntN(4) {
+			switch random.IntN(5) {
 			case 0:
 				clients[name].cut.Store(!clients[name].cut.Load())
 			case 1:
 				clients[name].refused.Store(!clients[name].refused.Load())
 			case 2:
+				clients[name].late.Store(!clients[name].late.Load())
+			case 3:
 				stops[name]()
 				clients[name], stops[name] = l.start(t, store, fmt.Sprintf("%s%d", name[:1], change))
 			}
@@ -165,6 +176,7 @@ func TestLease(t *testing.T) {
 		for _, name := range names {
 			clients[name].cut.Store(false)
 			clients[name].refused.Store(false)
+			clients[name].late.Store(false)
 		}
 		time.Sleep(time.Minute)
 		first := l.who()

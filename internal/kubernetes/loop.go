@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// loop does some work again whenever it is woken, until ctx ends: not before a pause has passed, and without being woken after retry where
+// loop does some work again whenever it is woken, until ctx ends: not before a rest has passed, and without being woken after retry where
 // the work says that it is not done.
-func loop(ctx context.Context, woken <-chan struct{}, pause, retry time.Duration, work func() (done bool)) {
+func loop(ctx context.Context, woken <-chan struct{}, rest, retry time.Duration, work func() (done bool)) {
 	for ctx.Err() == nil {
 		var again <-chan time.Time
 		if !work() {
@@ -18,9 +18,14 @@ func loop(ctx context.Context, woken <-chan struct{}, pause, retry time.Duration
 		case <-woken:
 		case <-again:
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		pause(ctx, rest)
+	}
+}
+
+// pause waits, not longer than ctx goes on.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }

@@ -95,10 +95,7 @@ func (m *Memory) Read() (map[string]json.RawMessage, error) {
 		}
 		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 			m.tell("what is remembered can't be read", err)
-			select {
-			case <-m.ctx.Done():
-			case <-time.After(readAgain):
-			}
+			pause(m.ctx, readAgain)
 			continue
 		}
 		if err != nil {
@@ -189,10 +186,7 @@ func (m *Memory) flushUrgent(ctx context.Context) {
 	for _, kept := range waiting {
 		kept()
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Since(begun)):
-	}
+	pause(ctx, time.Since(begun))
 }
 
 // flush writes the objects whose entries have changed; false if one could not be written, or ctx ends before another flush does.

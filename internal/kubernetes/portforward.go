@@ -50,7 +50,7 @@ func (r *Replicas) get(ctx context.Context, from Replica, path string) ([]byte, 
 	if err != nil {
 		return nil, explainForward(from, err)
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
 	defer stop()
 	data, failed, err := openStreams(connection, r.Port)

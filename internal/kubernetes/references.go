@@ -180,10 +180,7 @@ func (s *Source) fetch(w *watch, name string) *object {
 			}
 		}
 		s.log.Warn("an object can't be read that others refer to", "object", name, "reason", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(fetchAgain):
-		}
+		pause(ctx, fetchAgain)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,8 +26,8 @@ type Replicas struct {
 	Config *rest.Config
 	// Port is that of their --admin.
 	Port int
-	// Namespace is the one in which they are; empty where that is not known, and they are looked for in all, or else in Usual.
-	Namespace, Usual string
+	// Namespace is the one in which they are. Pods of other namespaces are not asked: anybody can give theirs such labels.
+	Namespace string
 }
 
 // List gives the replicas that run, in the order of their names.
@@ -37,13 +36,9 @@ func (r *Replicas) List(ctx context.Context) (all []Replica, err error) {
 	if err != nil {
 		return nil, err
 	}
-	labelled := metav1.ListOptions{LabelSelector: ReplicaLabels}
-	pods, err := client.Pods(r.Namespace).List(ctx, labelled)
-	if apierrors.IsForbidden(err) && r.Namespace == "" {
-		pods, err = client.Pods(r.Usual).List(ctx, labelled)
-	}
+	pods, err := client.Pods(r.Namespace).List(ctx, metav1.ListOptions{LabelSelector: ReplicaLabels})
 	if apierrors.IsForbidden(err) {
-		return nil, fmt.Errorf("the right to list pods in the namespace %s is needed, to find limpet serve: %w", cmp.Or(r.Namespace, r.Usual), err)
+		return nil, fmt.Errorf("the right to list pods in the namespace %s is needed, to find limpet serve: %w", r.Namespace, err)
 	}
 	if err != nil {
 		return nil, err

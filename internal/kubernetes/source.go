@@ -92,7 +92,7 @@ func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 
 // Start begins to follow, and returns when it has all objects that there are.
 func (s *Source) Start(ctx context.Context) error {
-	definitions := s.newInformer(crds, "", "", func(err error) { s.noteAway(crds, err) })
+	definitions := s.newInformer(crds, "", "", func(err error) { s.noteAway(ctx, crds, err) })
 	handler := func() { s.follow(ctx, listDefinitions(definitions.GetStore())) }
 	registration, err := definitions.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(any, bool) { handler() },
@@ -200,10 +200,7 @@ func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.Cust
 	for kind, w := range s.watches {
 		if wanted[kind] != w.resource {
 			s.log.Warn("a kind is gone, and its objects with it", "kind", kind.String())
-			w.stop()
-			delete(s.watches, kind)
-			delete(s.away, w.resource)
-			s.removeKind(ctx, kind)
+			s.unfollow(ctx, kind, w)
 		}
 	}
 	for kind, resource := range wanted {
@@ -219,8 +216,8 @@ func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource s
 	w := &watch{resource: resource, ctx: own, stop: stop}
 	informer := s.newInformer(resource, selectors[kind], labelSelectors[kind], func(err error) {
 		w.denied.Store(apierrors.IsForbidden(err))
-		if own.Err() == nil && (kind != podKind || !w.denied.Load()) { // whoever may not see Pods keeps none
-			s.noteAway(resource, err)
+		if kind != podKind || !w.denied.Load() { // whoever may not see Pods keeps none
+			s.noteAway(own, resource, err)
 		}
 	})
 	transform := reduce
@@ -248,10 +245,7 @@ func (s *Source) followPods(ctx context.Context) {
 	case s.keeping > 0 && w == nil:
 		s.watches[podKind] = s.newWatch(ctx, podKind, pods)
 	case s.keeping == 0 && w != nil:
-		w.stop()
-		delete(s.watches, podKind)
-		delete(s.away, pods)
-		s.removeKind(ctx, podKind)
+		s.unfollow(ctx, podKind, w)
 	}
 }
 
@@ -313,7 +307,11 @@ func (s *Source) remove(ctx context.Context, kind schema.GroupKind, sent any) {
 	}
 }
 
-func (s *Source) removeKind(ctx context.Context, kind schema.GroupKind) {
+// unfollow ends following the objects of a kind, and forgets them.
+func (s *Source) unfollow(ctx context.Context, kind schema.GroupKind, w *watch) {
+	w.stop()
+	delete(s.watches, kind)
+	delete(s.away, w.resource)
 	for name := range s.objects {
 		if strings.HasPrefix(name, kind.Kind+"/") {
 			s.forget(name)
@@ -376,10 +374,8 @@ func (s *Source) Next(ctx context.Context, until time.Time) (since time.Time, ch
 		return time.Now(), false
 	case <-s.changed:
 	}
-	select {
-	case <-ctx.Done():
+	if pause(ctx, settle); ctx.Err() != nil {
 		return time.Time{}, false
-	case <-time.After(settle):
 	}
 	s.awaitRead(ctx)
 	return s.takeChange(), true

@@ -131,10 +131,7 @@ func (w *StatusWriter) Run(ctx context.Context) {
 		case <-w.wake:
 		case <-w.Source.written:
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(statusPause):
-		}
+		pause(ctx, statusPause)
 	}
 	w.first.ShutDown()
 	w.rest.ShutDown()

@@ -67,7 +67,7 @@ func (k *tokenKeys) find(ctx context.Context, id string) any {
 	k.lock.Unlock() // others need not wait for the API server
 	text, err := k.read(ctx)
 	k.lock.Lock()
-	var set jose.JSONWebKeySet
+	var set struct{ Keys []json.RawMessage }
 	if err == nil {
 		err = json.Unmarshal(text, &set)
 	}
@@ -80,7 +80,10 @@ func (k *tokenKeys) find(ctx context.Context, id string) any {
 	}
 	k.keys = map[string]any{}
 	for _, one := range set.Keys {
-		k.keys[one.KeyID] = one.Key
+		var key jose.JSONWebKey
+		if json.Unmarshal(one, &key) == nil { // a kind that is not known takes no other's place
+			k.keys[key.KeyID] = key.Key
+		}
 	}
 	return k.keys[id]
 }

@@ -34,7 +34,7 @@ func TestDraining(t *testing.T) {
 		{[]compiler.HostKey{b}, 400, map[compiler.HostKey]time.Time{b: at(300)}},
 		{[]compiler.HostKey{a, b}, 500, map[compiler.HostKey]time.Time{a: at(500), b: at(300)}},
 	} {
-		d, err := newDraining(OpenFile(file)) // a restart before each step
+		d, err := newDraining(File(file)) // a restart before each step
 		must(t, err)
 		must(t, d.See(step.hosts, at(step.now)))
 		if !reflect.DeepEqual(d.Since, step.want) {
@@ -58,7 +58,7 @@ func TestDrainingDamaged(t *testing.T) {
 	for _, text := range []string{"", "[]", `{"10.0.0.1": "2026-01-01T00:00:00Z"}`, `{"10.0.0.1:80": "yesterday"}`} {
 		file := filepath.Join(t.TempDir(), "draining.json")
 		must(t, os.WriteFile(file, []byte(text), 0o600))
-		d, err := newDraining(OpenFile(file))
+		d, err := newDraining(File(file))
 		if err == nil || d == nil || len(d.Since) != 0 {
 			t.Errorf("%q: %v, %v", text, d, err)
 		}

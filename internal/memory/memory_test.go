@@ -21,7 +21,7 @@ func selectedPod(address, uid string, left time.Time) *compiler.SelectedPod {
 func TestSelected(t *testing.T) {
 	left := selectedPod("10.0.0.1", "a", time.Unix(7, 0).UTC())
 	known := compiler.NewSelection(map[string]*compiler.SelectedPod{"a": left, "b": selectedPod("10.0.0.2", "b", time.Time{})})
-	file, shared := OpenFile(filepath.Join(t.TempDir(), "unselected.json")), &lastEntries{}
+	file, shared := File(filepath.Join(t.TempDir(), "unselected.json")), &lastEntries{}
 	for name, c := range map[string]struct {
 		store Store
 		want  []string
@@ -47,7 +47,7 @@ func TestSelected(t *testing.T) {
 func TestSelectedDamaged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "unselected.json")
 	must(t, os.WriteFile(file, []byte(`{"a": null, "b": {"pod": "b"}, "c": {"address": "nowhere"}, "d": {"address": "10.0.0.1", "pod": "d"}}`), 0o600))
-	s, err := newSelected(OpenFile(file))
+	s, err := newSelected(File(file))
 	if len(s.Now.Pods) != 1 || s.Now.Pods["d"] == nil || err == nil {
 		t.Errorf("%v is remembered: %v", s.Now.Pods, err)
 	}
@@ -56,7 +56,7 @@ func TestSelectedDamaged(t *testing.T) {
 // TestLoad: what can't be read is told of by its kind, and the rest is remembered all the same.
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	open := func(kind *Kind) Store { return OpenFile(filepath.Join(dir, kind.Name)) }
+	open := func(kind *Kind) Store { return File(filepath.Join(dir, kind.Name)) }
 	must(t, os.WriteFile(filepath.Join(dir, OwnersKind.Name), []byte("nothing"), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, DrainingKind.Name), []byte(`{"shop/10.0.0.1:80": "2026-01-01T00:00:00Z"}`), 0o600))
 	var said []string

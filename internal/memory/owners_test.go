@@ -23,7 +23,7 @@ var (
 // pod before are no news, and nothing of it is forgotten over a restart.
 func TestOwners(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "owners.json")
-	o, err := newOwners(OpenFile(file))
+	o, err := newOwners(File(file))
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -61,7 +61,7 @@ func TestOwners(t *testing.T) {
 				t.Errorf("%s: %v is %q's, want %q", s.what, host, o.Of[host].UID, uid)
 			}
 		}
-		if o, err = newOwners(OpenFile(file)); err != nil { // each step is another limpet's
+		if o, err = newOwners(File(file)); err != nil { // each step is another limpet's
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestOwners(t *testing.T) {
 	}
 	news, err := o.Confirm()
 	check(err)
-	o, err = newOwners(OpenFile(file))
+	o, err = newOwners(File(file))
 	check(err)
 	if !news || o.IsPending() || !o.Of[hostA].Live || !o.Of[hostA].Reused {
 		t.Errorf("after it is confirmed: %v", o.Of)
@@ -108,7 +108,7 @@ func TestOwnersOfStrangers(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "owners.json")
 	must(t, os.WriteFile(file, []byte(`{"10.0.0.1:80": {"uid": "p0"}}`), 0o600))
-	old, err := newOwners(OpenFile(file))
+	old, err := newOwners(File(file))
 	must(t, err)
 	if _, known := old.Of[hostA]; known || len(old.Of) != 1 {
 		t.Errorf("an old memory is read as %v", old.Of)

@@ -24,14 +24,6 @@ type Store interface {
 // File is a store in a file of that name.
 type File string
 
-// OpenFile is the store in a file; nil for no name.
-func OpenFile(name string) Store {
-	if name == "" {
-		return nil
-	}
-	return File(name)
-}
-
 // Read reads the file. Before it is there that is nothing.
 func (f File) Read() (map[string]json.RawMessage, error) {
 	text, err := os.ReadFile(string(f))

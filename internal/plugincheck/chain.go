@@ -147,6 +147,8 @@ func (ch *chain) pinHeader() string {
 	return cmp.Or(ch.plugin.config.PinHeader, policyconfig.DefaultPinHeader)
 }
 
+func (ch *chain) backendHeader() string { return policyconfig.BackendHeader(ch.pinHeader()) }
+
 // checkStrays: a filter that reads limpet's pins has limpet.wasm in front of it, or clients pin themselves.
 func (c *checker) checkStrays() {
 	for _, ch := range c.strays {
@@ -172,10 +174,12 @@ func (c *checker) checkStrays() {
 
 // removes tells whether a header_mutation removes a header from requests, and from responses.
 func removes(mutations value, header string) (requests, responses bool) {
-	has := func(list value) bool {
-		return slices.ContainsFunc(list.items(), func(m value) bool { return strings.EqualFold(m.get("remove").text(), header) })
-	}
-	return has(mutations.get("request_mutations")), has(mutations.get("response_mutations"))
+	return isRemoved(mutations.get("request_mutations"), header), isRemoved(mutations.get("response_mutations"), header)
+}
+
+// isRemoved tells whether one of a list of mutations removes a header.
+func isRemoved(list value, header string) bool {
+	return slices.ContainsFunc(list.items(), func(m value) bool { return strings.EqualFold(m.get("remove").text(), header) })
 }
 
 // findFence finds the first filter that removes the pin header.
@@ -249,7 +253,7 @@ func (c *checker) checkState(ch *chain, state value) {
 
 // checkWithin: sessions that stay in their backend need a filter more, and a fence for its header.
 func (c *checker) checkWithin(ch *chain, p *parts) {
-	header := policyconfig.BackendHeader(ch.pinHeader())
+	header := ch.backendHeader()
 	stays := func(p policyconfig.Policy) bool { return p.OnHostLost == policyconfig.RebalanceWithin }
 	if !slices.ContainsFunc(ch.plugin.config.Policies, stays) {
 		return

@@ -19,11 +19,10 @@ type ledRoute struct {
 // checkRevoked: a tag that no lead has revokes nobody's sessions.
 func (c *checker) checkRevoked(at value, policies []policyconfig.Policy) {
 	for i := range policies {
-		tagged := func(tag uint32) bool {
-			return slices.ContainsFunc(readLeads(&policies[i]), func(l policyconfig.Lead) bool { return l.Backend == tag })
-		}
+		leads := readLeads(&policies[i])
 		for j, text := range policies[i].Revocation.Backends {
-			if b, err := policyconfig.ParseRevokedBackend(text); err == nil && !tagged(b.Tag) {
+			b, err := policyconfig.ParseRevokedBackend(text)
+			if err == nil && !slices.ContainsFunc(leads, func(l policyconfig.Lead) bool { return l.Backend == b.Tag }) {
 				c.add(at, "policies[%d].revocation.backends[%d]: Not found: %q: no item of leads has this tag, so that no session is void by it; "+
 					"copy the tag of the backend from leads", i, j, text)
 			}
@@ -46,11 +45,11 @@ func (t *table) checkLeads(manager value) {
 	if !slices.ContainsFunc(t.chain.plugin.config.Policies, leads) {
 		return
 	}
-	header := t.leadHeader()
+	header := t.chain.backendHeader()
 	early := manager.get("early_header_mutation_extensions")
 	removed := func(e value) bool {
 		config, _ := e.get("typed_config").message()
-		return slices.ContainsFunc(config.get("mutations").items(), func(m value) bool { return strings.EqualFold(m.get("remove").text(), header) })
+		return isRemoved(config.get("mutations"), header)
 	}
 	if !slices.ContainsFunc(early.items(), removed) {
 		t.add(early, "Required value: envoy.http.early_header_mutation.header_mutation with {remove: %s}: wherever limpet does not run clients "+
@@ -65,8 +64,6 @@ func (t *table) checkLeads(manager value) {
 		}
 	}
 }
-
-func (t *table) leadHeader() string { return policyconfig.BackendHeader(t.chain.pinHeader()) }
 
 // checkLed checks one policy's leads against its routes.
 func (t *table) checkLed(number int, p *policyconfig.Policy) {
@@ -88,7 +85,7 @@ func (t *table) checkLed(number int, p *policyconfig.Policy) {
 		if !slices.Contains(values, l.Value()) {
 			values = append(values, l.Value()) // which is said once
 			t.add(at, "policies[%d].leads[%d]: Not found: no route of the policy matches the header %s with %q: sessions of this backend go by "+
-				"the weights; add one that leads to it, in front of the route with the weights", number, j, t.leadHeader(), l.Value())
+				"the weights; add one that leads to it, in front of the route with the weights", number, j, t.chain.backendHeader(), l.Value())
 		}
 	}
 	for _, r := range routes {
@@ -160,7 +157,7 @@ func (t *table) listLed(p *policyconfig.Policy) (all []ledRoute) {
 // leadValue is the value of the header that a route matches, empty for none.
 func (t *table) leadValue(route value) string {
 	for _, h := range route.get("match").get("headers").items() {
-		if strings.EqualFold(h.get("name").text(), t.leadHeader()) {
+		if strings.EqualFold(h.get("name").text(), t.chain.backendHeader()) {
 			return h.get("string_match").get("exact").text()
 		}
 	}
@@ -177,7 +174,7 @@ func (t *table) matchWithoutLead(route value) string {
 			continue
 		}
 		for _, h := range values[i].items() {
-			if !strings.EqualFold(h.get("name").text(), t.leadHeader()) {
+			if !strings.EqualFold(h.get("name").text(), t.chain.backendHeader()) {
 				b.WriteString(h.flat() + "\n")
 			}
 		}

@@ -57,7 +57,8 @@ func main() {
 	flag.StringVar(&r.only, "only", "", "take one `STEP` alone, such as module")
 	flag.BoolVar(&push, "push", false, "push what is in -out to the registry, and make nothing")
 	flag.BoolVar(&insecure, "insecure", false, "with -push: speak plain HTTP, to a registry on this machine only")
-	flag.StringVar(&local, "local", "", "write the image of limpet for this machine's architecture to `FILE`, for 'docker load', and nothing else")
+	flag.StringVar(&local, "local", "",
+		"write the image of limpet for this machine's architecture to `FILE`, for 'docker load', and nothing else")
 	flag.Parse()
 	if err := r.prepare(); err != nil {
 		fail(err)

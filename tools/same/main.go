@@ -39,7 +39,7 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.StringVar(&s.revision, "revision", "66d7fda", "the old `REVISION`, whose inputs are taken too")
+	flag.StringVar(&s.revision, "revision", "8700c4a9", "the old `REVISION`, whose inputs are taken too")
 	flag.StringVar(&s.old, "old", "", "the old limpet's binary `FILE` instead of a build; needs -new")
 	flag.StringVar(&s.now, "new", "", "the new limpet's binary `FILE`; both must embed one filter")
 	flag.IntVar(&s.random, "random", 5000, "how `MANY` inputs to make at random")

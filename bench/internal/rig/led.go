@@ -15,7 +15,8 @@ func lead(config object) {
 	weighted := at(routes, "routes", 0).(object)
 	leads := []policyconfig.Lead{{Cluster: "blue", Backend: 1, Rule: 1}, {Cluster: "green", Backend: 2, Rule: 1}}
 	policies := at(weighted, "metadata", "filter_metadata", "limpet").(object)
-	policies["policies"] = strings.Replace(policies["policies"].(string), "{", `{"leads":["`+leads[0].String()+`","`+leads[1].String()+`"],`, 1)
+	named := `{"leads":["` + leads[0].String() + `","` + leads[1].String() + `"],`
+	policies["policies"] = strings.Replace(policies["policies"].(string), "{", named, 1)
 	header := policyconfig.BackendHeader(policyconfig.DefaultPinHeader)
 	var clusters, copies, shares []any
 	for i, l := range leads {

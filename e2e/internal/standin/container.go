@@ -80,7 +80,7 @@ func becomeContainer() {
 
 func (c *container) become() error {
 	runtime.LockOSThread() // the thread that joins the namespace is the one that goes on
-	if err := c.joinNetwork(); err != nil {
+	if err := joinNetwork(c.Network); err != nil {
 		return err
 	}
 	if err := c.changeRoot(); err != nil {
@@ -107,8 +107,9 @@ func (c *container) become() error {
 	return syscall.Exec(program, c.Command, c.Env)
 }
 
-func (c *container) joinNetwork() error {
-	file, err := os.Open(c.Network)
+// joinNetwork has the thread go to a network namespace, which a path is for.
+func joinNetwork(path string) error {
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (p *pod) forward(w http.ResponseWriter, r *http.Request) {
 	if upgraded == nil {
 		return // the answer says so
 	}
-	defer upgraded.Close()
+	defer func() { _ = upgraded.Close() }()
 	failed := map[string]httpstream.Stream{}
 	for {
 		select {
@@ -56,13 +56,13 @@ func (p *pod) connect(data, failed httpstream.Stream) {
 		fmt.Fprintf(failed, "%v", err)
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	go func() { _, _ = io.Copy(server, data) }()
 	_, _ = io.Copy(data, server)
 }
 
-// dial connects to a port of the Pod's loopback. The thread goes to the Pod's network and back: one that ended would take the processes along
-// that it has started (Pdeathsig).
+// dial connects to a port of the Pod's loopback. The thread goes to the Pod's network and back: one that ended would take the processes
+// along that it has started (Pdeathsig).
 func (p *pod) dial(port string) (net.Conn, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -71,12 +71,7 @@ func (p *pod) dial(port string) (net.Conn, error) {
 		return nil, err
 	}
 	defer own.Close()
-	pods, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid))
-	if err != nil {
-		return nil, err
-	}
-	defer pods.Close()
-	if err := unix.Setns(int(pods.Fd()), unix.CLONE_NEWNET); err != nil {
+	if err := joinNetwork(p.network()); err != nil {
 		return nil, err
 	}
 	c, err := net.DialTimeout("tcp4", "127.0.0.1:"+port, time.Second)

@@ -201,7 +201,7 @@ func (p *pod) command(c *corev1.Container, instead []string) (*exec.Cmd, error) 
 	if err != nil {
 		return nil, err
 	}
-	spec := container{Network: fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid), Root: root, Mounts: image.mounts()}
+	spec := container{Network: p.network(), Root: root, Mounts: image.mounts()}
 	p.setUser(&spec, c, image.User)
 	for _, m := range c.VolumeMounts {
 		spec.Mounts = append(spec.Mounts, mount{From: filepath.Join(p.files[m.Name], m.SubPath), To: m.MountPath, Write: !m.ReadOnly})
@@ -302,6 +302,9 @@ func expand(text string, env map[string]string) string {
 	}
 	return out.String()
 }
+
+// network is the path of the Pod's network namespace.
+func (p *pod) network() string { return fmt.Sprintf("/proc/%d/ns/net", p.pause.Process.Pid) }
 
 // makeNetwork gives the Pod a network namespace with an address.
 func (p *pod) makeNetwork() error {

@@ -99,11 +99,11 @@ func (s *services) addresses(ctx context.Context, o *corev1.Service) (all []stri
 	}
 	if s.given[key] == "" {
 		s.given[key] = fmt.Sprintf("%s%d", balancers, len(s.given)+1)
-		if o.Spec.LoadBalancerIP != "" {
-			s.given[key] = o.Spec.LoadBalancerIP
-		}
 	}
-	if len(o.Status.LoadBalancer.Ingress) == 0 {
+	if asked := o.Spec.LoadBalancerIP; asked != "" { // be it later
+		s.given[key] = asked
+	}
+	if in := o.Status.LoadBalancer.Ingress; len(in) != 1 || in[0].IP != s.given[key] {
 		o.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: s.given[key]}}
 		_, _ = s.client.CoreV1().Services(o.Namespace).UpdateStatus(ctx, o, metav1.UpdateOptions{}) // or next time
 	}

@@ -12,10 +12,12 @@ import (
 	"time"
 )
 
-// IssueCertificate is a certificate for a key and the key, in PEM.
+// IssueCertificate is a certificate for a key, of example.com and the names below it, and the key, in PEM.
 func IssueCertificate(t *testing.T, key crypto.Signer) (chain, private []byte) {
 	t.Helper()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"example.com"}}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"example.com", "*.example.com"},
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)

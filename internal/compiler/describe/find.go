@@ -16,7 +16,8 @@ import (
 func Find(words string, known []object.Ref) (object.Ref, error) {
 	parts := strings.Split(words, "/")
 	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-		return object.Ref{}, fmt.Errorf("%q: must be KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAMESPACE/NAME/SECTION, such as HTTPRoute/shop/cart", words)
+		return object.Ref{}, fmt.Errorf("%q: must be KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAMESPACE/NAME/SECTION, such as HTTPRoute/shop/cart",
+			words)
 	}
 	var found []object.Ref
 	for _, o := range known {

@@ -218,7 +218,11 @@ func layOut(in Input) *Layout {
 	for _, route := range in.objects.Routes {
 		tally.Set(route.Ref(), route)
 	}
-	return tally.Layout(in.order)
+	first := tally.Layout(in.order)
+	if !first.Equal(tally.Layout(in.order)) {
+		panic("a tally that is asked twice says something else")
+	}
+	return first
 }
 
 // listHosts lists on which hosts routes are, as HOST ROUTE, and how much all of them come to.

@@ -202,21 +202,20 @@ func (t *Tally) listScarce() map[string]bool {
 	if t.b.budget.All == 0 {
 		return nil
 	}
-	scarce := t.listFull()
+	full := t.listFull()
 	var fresh []string
 	for gateway, g := range t.gateways {
-		if scarce[gateway] {
-			g.forgetCopies()
-		} else if g.hosts == nil {
+		if !full[gateway] && g.hosts == nil {
 			fresh, g.hosts = append(fresh, gateway), map[hostAt]*tallyHost{}
 		}
 	}
-	if len(fresh) > 0 {
-		for _, r := range t.routes {
-			for _, gateway := range fresh {
-				if r.on[gateway] != nil {
-					t.gateways[gateway].countCopies(r, t.b.listSeats(r, gateway), 1)
-				}
+	if len(fresh) == 0 {
+		return full
+	}
+	for _, r := range t.routes {
+		for _, gateway := range fresh {
+			if r.on[gateway] != nil {
+				t.gateways[gateway].countCopies(r, t.b.listSeats(r, gateway), 1)
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -194,7 +194,7 @@ type Object struct {
 // Parse gives the object to write again: as it was written, but for what an API server keeps there.
 func (o *Object) Parse() (map[string]any, error) {
 	doc := map[string]any{}
-	if err := json.Unmarshal(o.JSON, &doc); err != nil {
+	if err := utiljson.Unmarshal(o.JSON, &doc); err != nil {
 		return doc, err
 	}
 	meta, _ := doc["metadata"].(map[string]any)

@@ -276,16 +276,20 @@ func (p *planner) revokeBackends(route *gateway.Route, s *policy.Session, backen
 		return slices.IndexFunc(backends, func(b *backend.Backend) bool { return b.Name == name })
 	}
 	p.revoked.note(route, s, revoked, func(name string) bool { return find(name) >= 0 })
-	policies := slices.Clone(s.Policies)
+	latest := map[uint32]policyconfig.Time{} // by tags, of which the filter takes none twice
 	for _, r := range revoked {
-		at := find(r.Backend)
-		if at < 0 {
-			continue
+		if at := find(r.Backend); at >= 0 {
+			tag := p.newBackend(backends[at]).Tag
+			latest[tag] = max(latest[tag], r.Before)
 		}
-		item := policyconfig.RevokedBackend{Tag: p.newBackend(backends[at]).Tag, Before: r.Before}
-		for i := range policies {
-			policies[i].Revocation.Backends = append(policies[i].Revocation.Backends, item.String())
-		}
+	}
+	var items []string
+	for _, tag := range slices.Sorted(maps.Keys(latest)) {
+		items = append(items, policyconfig.RevokedBackend{Tag: tag, Before: latest[tag]}.String())
+	}
+	policies := slices.Clone(s.Policies)
+	for i := range policies {
+		policies[i].Revocation.Backends = items
 	}
 	return policies
 }

@@ -183,3 +183,23 @@ func TestPlanRevokesBackends(t *testing.T) {
 		t.Errorf("got the warnings %+v", rep.Warnings())
 	}
 }
+
+// TestPlanRevokesABackendOnce: of several times for one backend, however they are written, the latest goes to the filter, which takes no
+// backend twice.
+func TestPlanRevokesABackendOnce(t *testing.T) {
+	for times, want := range map[[2]string]string{
+		{"2026-11-22T08:00:00Z", "2026-11-22T09:00:00+01:00"}: "2026-11-22T08:00:00Z",
+		{"2026-11-22T08:00:00Z", "2026-11-23T08:00:00Z"}:      "2026-11-23T08:00:00Z",
+	} {
+		plan := planDocuments(t, sessionapi.Unstated, istioDocuments, serviceDocuments("b", "10.0.0.2"), sessionDocument("HTTPRoute", "r",
+			fmt.Sprintf(`, revocation: {backends: ["default/b:80 before %s", "default/b:80 before %s"]}`, times[0], times[1])))
+		sessions := plan.Rules[2].Sessions
+		if sessions.PerBackend || len(sessions.All) != 1 {
+			t.Fatalf("got %+v, want one session for both backends", sessions)
+		}
+		tag := fmt.Sprintf("%08x before ", plan.Rules[2].Backends[1].Backend.Tag)
+		if got := sessions.All[0].Policies[0].Revocation.Backends; !slices.Equal(got, []string{tag + want}) {
+			t.Errorf("got %q, want the time %s alone", got, want)
+		}
+	}
+}

@@ -29,12 +29,17 @@ func findWritten(d *read.Document) *Written {
 	w := &Written{Ref: object.Ref{
 		Kind: d.StringAt("kind"), Namespace: d.StringAt("metadata", "namespace"), Name: d.StringAt("metadata", "name"),
 	}}
-	w.Ours = d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy
+	w.Ours = isOurs(d)
 	w.Owner = d.StringAt("metadata", "labels", object.OwnerLabel)
 	if w.Ours || slices.Contains(writtenKinds, w.Kind) {
 		return w
 	}
 	return nil
+}
+
+// isOurs tells whether limpet has written an object.
+func isOurs(d *read.Document) bool {
+	return d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy
 }
 
 // findKind finds the document's kind among those that are read. A document of another kind is passed over, under the
@@ -61,16 +66,21 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 		a.rep.ErrorAt(report.UnknownKind, d, "kind", why)
 		return nil, ""
 	}
+	return nil, a.passOver(d, gvk)
+}
+
+// passOver gives the name under which a document of another kind is passed over.
+func (a *admitter) passOver(d *read.Document, gvk schema.GroupVersionKind) string {
 	if a.options.StrictKinds {
 		a.rep.ErrorAt(report.UnknownKind, d, "kind", fmt.Sprintf("%s of %s is no kind that limpet reads", gvk.Kind, gvk.GroupVersion()))
-		return nil, ""
+		return ""
 	}
 	a.tellReplaced(d, gvk)
 	gvk.Kind = report.ShownPath(gvk.Kind)
-	if d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy {
-		return nil, gvk.Kind + writtenByLimpet
+	if isOurs(d) {
+		return gvk.Kind + writtenByLimpet
 	}
-	return nil, gvk.Kind
+	return gvk.Kind
 }
 
 // writtenByLimpet stands behind the kind of what limpet wrote and does not read.
@@ -78,11 +88,8 @@ const writtenByLimpet = " (written by limpet)"
 
 // isRouteCopy tells whether a document is a copy of a rule of another route of Gateway API, which limpet writes for Istio.
 func isRouteCopy(d *read.Document) bool {
-	return isRouteKind(gvkOf(d)) && d.StringAt("metadata", "labels", object.ManagedByLabel) == object.ManagedBy
-}
-
-func isRouteKind(k schema.GroupVersionKind) bool {
-	return k.Group == gatewayv1.GroupName && (k.Kind == object.KindHTTPRoute || k.Kind == object.KindGRPCRoute)
+	k := gvkOf(d)
+	return isOurs(d) && k.Group == gatewayv1.GroupName && (k.Kind == object.KindHTTPRoute || k.Kind == object.KindGRPCRoute)
 }
 
 // tellReplaced says what has taken the place of a kind that Gateway API had for sessions once.

@@ -12,7 +12,8 @@ const istioGroup = istioapi.Group
 // Istio's kinds are admitted where Istio serves the objects (Options.Istio).
 var (
 	virtualServiceKind = newKind(definition[istioapi.VirtualService]{
-		group: istioGroup, kind: object.KindVirtualService, versions: istioapi.Versions, loose: true, prepare: dropCopies, convert: convertVirtualService,
+		group: istioGroup, kind: object.KindVirtualService, versions: istioapi.Versions, loose: true,
+		prepare: dropCopies, convert: convertVirtualService,
 	})
 	istioGatewayKind = newKind(definition[istioapi.Gateway]{
 		group: istioGroup, kind: object.KindGateway, as: object.KindIstioGateway, versions: istioapi.Versions, loose: true,

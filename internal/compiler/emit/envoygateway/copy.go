@@ -2,9 +2,6 @@ package envoygateway
 
 import (
 	"fmt"
-	"slices"
-
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -20,7 +17,6 @@ import (
 const (
 	maxRules   = 16
 	maxMatches = 128
-	maxHeaders = 16 // of a match
 )
 
 // leadHeader is the header that copies match.
@@ -28,8 +24,7 @@ var leadHeader = policyconfig.BackendHeader(pinHeader)
 
 // ruleCopy is a copy of a rule for one of its backends.
 type ruleCopy struct {
-	*ir.Rule     // as Envoy Gateway sees it: its index is that of the copy
-	ref      int // the first of the rule's backendRefs that lead there
+	*ir.Rule // as Envoy Gateway sees it: its index is that of the copy
 	backend  *ir.Backend
 }
 
@@ -48,13 +43,8 @@ func (e *emitter) hasRoom(r *sessionRule) bool {
 			matches += len(other.copies) * other.CountMatches()
 		}
 	}
-	for _, match := range listObjects(rules[r.Index], "matches") {
-		if len(listObjects(match, "headers")) >= maxHeaders {
-			return false
-		}
-	}
 	more := len(r.DistinctBackends())
-	return e.countRules(r.Route)+more <= maxRules && matches+more*r.CountMatches() <= maxMatches
+	return ir.TakesHeader(rules[r.Index]) && e.countRules(r.Route)+more <= maxRules && matches+more*r.CountMatches() <= maxMatches
 }
 
 // countRules is how many rules a route has, with the copies.
@@ -74,8 +64,7 @@ func (e *emitter) planCopies(r *sessionRule) {
 	for _, backend := range r.DistinctBackends() {
 		as := *r.Rule
 		as.Index, as.MatchNames = next+len(r.copies), make([]string, r.CountMatches())
-		ref := slices.IndexFunc(r.Backends, func(ref ir.BackendRef) bool { return ref.Backend == backend })
-		r.copies = append(r.copies, ruleCopy{&as, ref, backend})
+		r.copies = append(r.copies, ruleCopy{&as, backend})
 	}
 }
 
@@ -84,17 +73,8 @@ func (e *emitter) writeCopies(r *sessionRule) {
 	rule := e.findRuleDocument(r)
 	spec := childObject(e.editDocument(&r.Route.Object), "spec")
 	for _, c := range r.copies {
-		doc := runtime.DeepCopyJSON(rule)
+		doc := r.NewCopy(rule, c.backend, leadHeader, r.newLead("", c.backend).Value())
 		delete(doc, "name") // a route has each name once
-		if len(listObjects(doc, "matches")) == 0 {
-			doc["matches"] = []any{jsonObject{}}
-		}
-		for _, match := range listObjects(doc, "matches") {
-			appendEntry(match, "headers", jsonObject{"name": leadHeader, "value": r.newLead("", c.backend).Value()})
-		}
-		ref := listObjects(doc, "backendRefs")[c.ref]
-		delete(ref, "weight")
-		doc["backendRefs"] = []any{ref}
 		appendEntry(spec, "rules", doc)
 	}
 }

@@ -107,7 +107,7 @@ func TestPoliciesThatMissCopies(t *testing.T) {
 // Copies tell the backends of revoked sessions apart; where they have no room, all sessions of the rule are void that are as old.
 func TestRevokedBackendOfASplit(t *testing.T) {
 	const item = "00000001 before 2026-11-22T08:00:00Z"
-	for header, copied := range map[string]bool{"": true, strings.Repeat("{name: x, value: y}, ", maxHeaders): false} {
+	for header, copied := range map[string]bool{"": true, strings.Repeat("{name: x, value: y}, ", ir.MaxHeaders): false} {
 		rule := newRule(t, object.KindHTTPRoute, "r", `{matches: [{headers: [`+header+`]}], backendRefs: [{name: a, port: 8080}, {name: b, port: 8080}]}`)
 		p := newPolicy("p", 0)
 		p.Revocation.Backends = []string{item}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -23,17 +22,9 @@ import (
 // leadHeader is the header that copies match.
 var leadHeader = policyconfig.BackendHeader(policyconfig.DefaultPinHeader)
 
-// maxHeaders is how many headers a match of Gateway API takes.
-const maxHeaders = 16
-
 // isSplit tells whether the rule's sessions are over several backends.
 func isSplit(rule *ir.AttachedRule) bool {
 	return !rule.Sessions.PerBackend && len(rule.DistinctBackends()) > 1
-}
-
-// hasSplit tells whether a set of proxies leads requests to backends.
-func (p *proxySet) hasSplit() bool {
-	return slices.ContainsFunc(p.routes, func(r *enabledRule) bool { return isSplit(r.rule) })
 }
 
 // newLead says to which backend of a rule its cluster leads. A split has a tag, so that no rule's requests meet another's copies.
@@ -105,13 +96,17 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 		return false
 	}
 	if isVirtual(rule.Rule) {
-		return true
+		return e.hasMatches(rule)
 	}
-	for _, match := range entriesOf(e.findRule(rule.Rule), "matches") {
-		if len(entriesOf(match, "headers")) >= maxHeaders {
-			e.withhold(rule, rulePath(rule), "a match has 16 headers, and there is no room for the one by which sessions find their backend")
-			return false
-		}
+	whole := e.parse(&rule.Route.Object)
+	if parents, _ := e.listParents(e.newLed(rule), whole); len(parents) == 0 {
+		e.withhold(rule, rulePath(rule), "none of its route's parents is known to be "+rule.Listener.Gateway.Subject.String()+
+			", and a copy of the rule, which leads sessions to their backend, may be on no other")
+		return false
+	}
+	if !ir.TakesHeader(findRule(whole, rule.Rule)) {
+		e.withhold(rule, rulePath(rule), "a match has 16 headers, and there is no room for the one by which sessions find their backend")
+		return false
 	}
 	for _, b := range rule.DistinctBackends() {
 		ref := object.Ref{Kind: rule.Route.Kind, Namespace: rule.Route.Namespace, Name: copyName(rule.Rule, b)}
@@ -129,12 +124,21 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 	return true
 }
 
+// hasMatches tells whether one of a split's matches is on the Gateways of a set of proxies. If not, no request meets the rule there, and
+// it needs neither sessions nor copies.
+func (e *emitter) hasMatches(rule *ir.AttachedRule) bool {
+	spec := childOf(e.parse(&rule.Route.Object), "spec")
+	if newHTTPCopy(e.newLed(rule), rule.DistinctBackends()[0], entriesOf(spec, "http")[rule.Index], spec["gateways"]) != nil {
+		return true
+	}
+	e.reportRule(rule, ".match", fmt.Sprintf("sessions at %s, for no match is on that Gateway", rule.Listener.Gateway.Subject))
+	return false
+}
+
 // ledRule is a split with the Gateways on which it leads sessions to its backends.
 type ledRule struct {
 	*ir.AttachedRule
 	gateways map[object.Ref]bool
-	// everywhere says that these are all Gateways that it is on.
-	everywhere bool
 }
 
 // findLed finds the splits of the sets of proxies that are written, each once.
@@ -146,24 +150,26 @@ func (e *emitter) findLed() (led []*ledRule, by map[*ir.Rule]*ledRule) {
 				continue
 			}
 			if by[r.rule.Rule] == nil {
-				by[r.rule.Rule] = &ledRule{AttachedRule: r.rule, gateways: map[object.Ref]bool{}, everywhere: true}
+				by[r.rule.Rule] = &ledRule{AttachedRule: r.rule, gateways: map[object.Ref]bool{}}
 				led = append(led, by[r.rule.Rule])
 			}
-			by[r.rule.Rule].addGateways(e.plan, p)
-		}
-	}
-	for _, a := range e.plan.Rules {
-		if r := by[a.Rule]; r != nil && !r.gateways[a.Listener.Gateway.Ref] {
-			r.everywhere = false
+			by[r.rule.Rule].addGateways(e.plan, p.first)
 		}
 	}
 	return led, by
 }
 
-// addGateways adds those that a set of proxies serves.
-func (r *ledRule) addGateways(plan *ir.Plan, p *proxySet) {
+// newLed is a rule as its set of proxies alone leads it.
+func (e *emitter) newLed(rule *ir.AttachedRule) *ledRule {
+	r := &ledRule{AttachedRule: rule, gateways: map[object.Ref]bool{}}
+	r.addGateways(e.plan, rule.Listener.Gateway)
+	return r
+}
+
+// addGateways adds those that the proxies of one of them serve.
+func (r *ledRule) addGateways(plan *ir.Plan, first *ir.Gateway) {
 	for _, a := range plan.Rules {
-		if a.Rule == r.Rule && haveSameProxies(a.Listener.Gateway, p.first) {
+		if a.Rule == r.Rule && haveSameProxies(a.Listener.Gateway, first) {
 			r.gateways[a.Listener.Gateway.Ref] = true
 		}
 	}
@@ -176,9 +182,7 @@ func (e *emitter) addCopies() {
 	for _, r := range led {
 		switch {
 		case !isVirtual(r.Rule):
-			for _, b := range r.DistinctBackends() {
-				e.addDocuments(e.newRouteCopy(r, b))
-			}
+			e.addRouteCopies(r)
 		case !done[r.Route]:
 			done[r.Route] = true
 			e.addDocuments(e.newVirtualService(r.Route, by))
@@ -186,50 +190,69 @@ func (e *emitter) addCopies() {
 	}
 }
 
-// newRouteCopy is the route of Gateway API for a rule's sessions at a backend.
-func (e *emitter) newRouteCopy(r *ledRule, b *ir.Backend) document {
+// addRouteCopies adds a route of Gateway API for a rule's sessions at each backend, and says behind which parents of its own route the
+// weights choose the backend of each request.
+func (e *emitter) addRouteCopies(r *ledRule) {
 	whole := e.parse(&r.Route.Object)
-	rule := e.findRule(r.Rule)
-	delete(rule, "sessionPersistence")
-	rule["name"] = routeNames(r.Rule)[0]
-	addMatch(rule, "matches", func(match map[string]any) {
-		headers, _ := match["headers"].([]any)
-		match["headers"] = append(headers, map[string]any{"name": leadHeader, "value": newLead(r.AttachedRule, b).Value()})
-	})
-	r.keepBackend(rule, "backendRefs", b)
-	spec := map[string]any{"parentRefs": e.listParents(r, whole), "rules": []any{rule}}
-	if hosts, has, _ := unstructured.NestedSlice(whole, "spec", "hostnames"); has {
-		spec["hostnames"] = hosts
+	parents, open := e.listParents(r, whole)
+	for _, i := range open {
+		e.reportRule(r.AttachedRule, "", fmt.Sprintf("its sessions go by the weights behind spec.parentRefs[%d]: "+
+			"a copy of the rule leads them to their backend, and may be on no Gateway where they are not kept", i))
 	}
-	return document{
-		"apiVersion": whole["apiVersion"], "kind": r.Route.Kind, "spec": spec,
-		"metadata": map[string]any{"name": copyName(r.Rule, b), "namespace": r.Route.Namespace, "labels": object.OwnerLabels(e.Owner)},
+	for _, b := range r.DistinctBackends() {
+		rule := r.NewCopy(findRule(whole, r.Rule), b, leadHeader, newLead(r.AttachedRule, b).Value())
+		delete(rule, "sessionPersistence")
+		rule["name"] = routeNames(r.Rule)[0]
+		spec := map[string]any{"parentRefs": parents, "rules": []any{rule}}
+		if hosts, are := childOf(whole, "spec")["hostnames"].([]any); are {
+			spec["hostnames"] = hosts
+		}
+		e.addDocuments(document{
+			"apiVersion": whole["apiVersion"], "kind": r.Route.Kind, "spec": spec,
+			"metadata": map[string]any{"name": copyName(r.Rule, b), "namespace": r.Route.Namespace, "labels": object.OwnerLabels(e.Owner)},
+		})
 	}
 }
 
-// listParents are those parents of a route where limpet takes the header from what clients send: on any other a client could choose its
-// backend.
-func (e *emitter) listParents(r *ledRule, route map[string]any) (kept []any) {
+// listParents are those parents of a route where limpet takes the header from what clients send, and the indices of ListenerSets where
+// it does not, or may not: on any other a client could choose its backend.
+func (e *emitter) listParents(r *ledRule, route map[string]any) (kept []any, open []int) {
 	for i, ref := range entriesOf(childOf(route, "spec"), "parentRefs") {
-		name := object.Ref{Kind: object.KindGateway, Namespace: r.Route.Namespace}
-		name.Name, _ = ref["name"].(string)
-		if namespace, is := ref["namespace"].(string); is {
-			name.Namespace = namespace
-		}
-		kind, is := ref["kind"].(string)
+		to := refOf(ref, r.Route.Namespace)
+		isSet := to.Kind == object.KindListenerSet
 		switch {
-		case !is || kind == object.KindGateway:
-			if r.gateways[name] {
-				kept = append(kept, ref)
-			}
-		case kind == object.KindListenerSet && r.everywhere:
+		case r.gateways[to], isSet && e.isLedSet(r, to):
 			kept = append(kept, ref)
-		case kind == object.KindListenerSet:
-			e.reportRule(r.AttachedRule, "", fmt.Sprintf("its sessions go by the weights behind spec.parentRefs[%d]: "+
-				"a copy of the rule leads them to their backend, and may be on no Gateway where they are not kept", i))
+		case isSet:
+			open = append(open, i)
 		}
 	}
-	return kept
+	return kept, open
+}
+
+// isLedSet tells whether a ListenerSet is for a Gateway on which a rule is led, by the set's object in the input.
+func (e *emitter) isLedSet(r *ledRule, set object.Ref) bool {
+	for _, o := range e.plan.Objects[object.KindListenerSet] {
+		if o.Ref != set {
+			continue
+		}
+		ref := childOf(childOf(e.parse(o), "spec"), "parentRef")
+		return r.gateways[refOf(ref, o.Namespace)]
+	}
+	return false
+}
+
+// refOf is the parent that a reference of an object in a namespace leads to.
+func refOf(ref map[string]any, namespace string) object.Ref {
+	to := object.Ref{Kind: object.KindGateway, Namespace: namespace}
+	to.Name, _ = ref["name"].(string)
+	if of, is := ref["namespace"].(string); is {
+		to.Namespace = of
+	}
+	if kind, is := ref["kind"].(string); is {
+		to.Kind = kind
+	}
+	return to
 }
 
 // newVirtualService is a VirtualService as it was read, with copies of its splits.
@@ -240,7 +263,9 @@ func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*led
 	for i, one := range entriesOf(spec, "http") {
 		if r := led[route.Rules[i]]; r != nil {
 			for _, b := range r.DistinctBackends() {
-				all = append(all, newHTTPCopy(r, b, one, spec["gateways"]))
+				if c := newHTTPCopy(r, b, one, spec["gateways"]); c != nil {
+					all = append(all, c)
+				}
 			}
 		}
 		all = append(all, one)
@@ -249,36 +274,40 @@ func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*led
 	return whole
 }
 
-// newHTTPCopy is a VirtualService's HTTP route for a rule's sessions at a backend.
+// newHTTPCopy is a VirtualService's HTTP route for a rule's sessions at a backend. It is nil where none of the rule's matches is on a
+// Gateway on which it is led: without matches a copy would take every request.
 func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) map[string]any {
 	rule = runtime.DeepCopyJSON(rule)
 	rule["name"] = copyName(r.Rule, b)
-	addMatch(rule, "match", func(match map[string]any) {
+	ir.NarrowMatches(rule, "match", func(match map[string]any) {
 		headers, _ := match["headers"].(map[string]any)
 		if headers == nil {
 			headers = map[string]any{}
 		}
 		headers[leadHeader] = map[string]any{"exact": newLead(r.AttachedRule, b).Value()}
 		match["headers"] = headers
-		of := match["gateways"]
-		if of == nil {
-			of = gateways
+		of, _ := match["gateways"].([]any)
+		if len(of) == 0 {
+			of, _ = gateways.([]any)
 		}
 		match["gateways"] = r.keepGateways(of)
 	})
-	rule["match"] = slices.DeleteFunc(rule["match"].([]any), func(match any) bool { // without gateways it would be on all of them
+	matches := slices.DeleteFunc(rule["match"].([]any), func(match any) bool { // without gateways it would be on all of them
 		fields, _ := match.(map[string]any)
 		of, _ := fields["gateways"].([]any)
 		return len(of) == 0
 	})
-	r.keepBackend(rule, "route", b)
+	if len(matches) == 0 {
+		return nil
+	}
+	rule["match"] = matches
+	r.KeepBackend(rule, "route", b)
 	return rule
 }
 
 // keepGateways leaves those of a VirtualService's where limpet takes the header from what clients send; mesh is none.
-func (r *ledRule) keepGateways(names any) []any {
-	all, _ := names.([]any)
-	return slices.DeleteFunc(slices.Clone(all), func(name any) bool {
+func (r *ledRule) keepGateways(names []any) []any {
+	return slices.DeleteFunc(slices.Clone(names), func(name any) bool {
 		text, _ := name.(string)
 		namespace, own, both := strings.Cut(text, "/")
 		if !both {
@@ -288,27 +317,9 @@ func (r *ledRule) keepGateways(names any) []any {
 	})
 }
 
-// keepBackend leaves a copy the first of the rule's references to a backend.
-func (r *ledRule) keepBackend(rule map[string]any, field string, b *ir.Backend) {
-	at := slices.IndexFunc(r.Backends, func(ref ir.BackendRef) bool { return ref.Backend == b })
-	ref := entriesOf(rule, field)[at]
-	delete(ref, "weight")
-	rule[field] = []any{ref}
-}
-
-// addMatch narrows each of a rule's matches. A rule without any matches all requests.
-func addMatch(rule map[string]any, field string, narrow func(match map[string]any)) {
-	if len(entriesOf(rule, field)) == 0 {
-		rule[field] = []any{map[string]any{}}
-	}
-	for _, match := range entriesOf(rule, field) {
-		narrow(match)
-	}
-}
-
-// findRule is a rule in its route of Gateway API.
-func (e *emitter) findRule(rule *ir.Rule) map[string]any {
-	return entriesOf(childOf(e.parse(&rule.Route.Object), "spec"), "rules")[rule.Index]
+// findRule is a rule in the document of its route of Gateway API.
+func findRule(route map[string]any, rule *ir.Rule) map[string]any {
+	return entriesOf(childOf(route, "spec"), "rules")[rule.Index]
 }
 
 // parse gives an object to write again.

@@ -68,6 +68,16 @@ func TestCopiesOfARoute(t *testing.T) {
 		`"request_headers_to_remove":["x-limpet-pin","x-limpet-pin-backend"]`)
 }
 
+// The header by which copies are matched is fenced without a split too: those of one that was there may still be.
+func TestTheEarlyFenceStays(t *testing.T) {
+	rule := newRule(object.KindHTTPRoute, "r", []*ir.Backend{newService("a")}, "")
+	plan := planOf(attach(rule, newListener(object.KindGateway, "web"), newSession(newPolicy("shop/r/rule/0", "/", 0))))
+	for _, o := range []Options{{}, {NativePin: true}} {
+		out := emit(t, plan, o)
+		checkParts(t, out.spec(t, "EnvoyFilter"), `"mutations":[{"remove":"x-limpet-pin"},{"remove":"x-limpet-pin-backend"}]`)
+	}
+}
+
 // A VirtualService has its copies before the rule, under names of their own; requests of the mesh, where no header is fenced, don't match
 // them.
 func TestCopiesInAVirtualService(t *testing.T) {
@@ -114,6 +124,30 @@ func TestCopiesInAVirtualService(t *testing.T) {
 	}
 }
 
+// A rule whose matches are all for other Gateways has no copies, which would take every request, and no sessions there.
+func TestNoCopiesWithoutMatches(t *testing.T) {
+	edge := newListener(object.KindIstioGateway, "edge")
+	edge.Gateway.Selector = map[string]string{"app": "edge"}
+	other := newListener(object.KindIstioGateway, "other")
+	other.Gateway.Selector = map[string]string{"app": "other"}
+	const want = "spec.rules[0].match: not supported by istio: sessions at Istio Gateway shop/other, for no match is on that Gateway"
+	for gateways, led := range map[string]bool{`"mesh"`: false, `"mesh","edge"`: true} {
+		rule := newSplit(object.KindVirtualService, edge, "inside")
+		rule.Route.JSON = []byte(strings.NewReplacer(`{"name":"inside"}`, `{"name":"inside","gateways":[`+gateways+`]}`,
+			`["edge","mesh"]`, `["edge","mesh","other"]`).Replace(string(rule.Route.JSON)))
+		plan := planOf(rule)
+		plan.Rules = append(plan.Rules, attach(rule.Rule, other, rule.Sessions.All...))
+		out := emit(t, plan, Options{})
+		if !slices.ContainsFunc(out.warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
+			t.Errorf("[%s]: got the warnings %q", gateways, out.warnings)
+		}
+		if copies := strings.Count(string(out.YAML), "name: split-limpet-"); strings.Contains(string(out.YAML), "match: []") ||
+			len(out.find(t, "WasmPlugin")) > 1 || led != (len(out.find(t, "WasmPlugin")) == 1) || led != (copies > 0) {
+			t.Errorf("[%s]: led: %t: %s", gateways, led, out.YAML)
+		}
+	}
+}
+
 // A rule that has no room for its copies goes without sessions, and is told.
 func TestSplitsWithoutCopies(t *testing.T) {
 	web := newListener(object.KindGateway, "web")
@@ -129,9 +163,12 @@ func TestSplitsWithoutCopies(t *testing.T) {
 	wide := attach(newRule(object.KindVirtualService, "r", many, "m"), web, newSession(newPolicy("shop/r/rule/0", "/", 0)))
 	open := newSplit(object.KindHTTPRoute, web, "")
 	open.Backends[0].Backend.Port = 0
+	apart := newSplit(object.KindHTTPRoute, web, "")
+	apart.Route.JSON = []byte(strings.Replace(string(apart.Route.JSON), `{"name":"web"}`, `{"kind":"ListenerSet","name":"x"}`, 1))
 	for want, rule := range map[string]*ir.AttachedRule{
 		"a match has 16 headers": full, "the name of its copy for each backend would be too long": long,
 		"one session over 65 backends; there is room for 64": wide, "the port of a.shop.svc.cluster.local is not known, by which": open,
+		"none of its route's parents is known to be Gateway shop/web": apart,
 	} {
 		out := emit(t, planOf(rule), Options{})
 		out.checkWarnings(t, "spec.rules[0]: not supported by istio: "+want)
@@ -163,20 +200,31 @@ func TestSessionsSharedWithASplit(t *testing.T) {
 	}
 }
 
-// Copies are behind a ListenerSet where sessions are kept on all of the rule's Gateways: which of them the set is on is not known here.
+// Copies are behind a ListenerSet where its Gateway is one on which the rule is led: on another no header is fenced, and so it may be where
+// the set is not in the input.
 func TestCopiesBehindListenerSets(t *testing.T) {
-	web, other := newListener(object.KindGateway, "web"), newListener(object.KindGateway, "other")
-	for whole, warnings := range map[bool][]string{true: nil, false: {"spec.rules[0]: not supported by istio: its sessions go by the weights behind spec.parentRefs[0]"}} {
-		rule := newSplit(object.KindHTTPRoute, web, "")
-		rule.Route.JSON = []byte(strings.Replace(string(rule.Route.JSON), `{"name":"web"}`, `{"kind":"ListenerSet","name":"web"}, {"kind":"Service","name":"a"}`, 1))
+	const open = "spec.rules[0]: not supported by istio: its sessions go by the weights behind spec.parentRefs[1]"
+	for parent, want := range map[string]string{`{"name":"web"}`: "", `{"name":"other"}`: open, `{"name":"web","namespace":"a"}`: open, "": open} {
+		rule := newSplit(object.KindHTTPRoute, newListener(object.KindGateway, "web"), "")
+		refs := `{"name":"web"},{"kind":"ListenerSet","name":"x"},{"kind":"Service","name":"a"}`
+		rule.Route.JSON = []byte(strings.Replace(string(rule.Route.JSON), `{"name":"web"}`, refs, 1))
 		plan := planOf(rule)
-		if !whole {
-			plan.Rules = append(plan.Rules, attach(rule.Rule, other))
+		if parent != "" {
+			set := newObject(object.KindListenerSet, "x", `"spec": {"parentRef": `+parent+`}`)
+			plan.Objects = map[string][]*ir.Object{object.KindListenerSet: {&set}}
 		}
 		out := emit(t, plan, Options{})
-		if has := strings.Contains(string(out.YAML), "kind: ListenerSet"); has != whole || strings.Contains(string(out.YAML), "kind: Service") {
-			t.Errorf("everywhere: %t, behind the ListenerSet: %t: %s", whole, has, out.YAML)
+		parents := `"parentRefs":[{"name":"web"},{"kind":"ListenerSet","name":"x"}]`
+		if want == "" {
+			out.checkWarnings(t)
+		} else {
+			out.checkWarnings(t, want)
+			parents = `"parentRefs":[{"name":"web"}]`
 		}
-		out.checkWarnings(t, warnings...)
+		copies := out.find(t, "HTTPRoute")
+		if len(copies) != 2 {
+			t.Fatalf("got %q", copies)
+		}
+		checkParts(t, copies[1], parents)
 	}
 }

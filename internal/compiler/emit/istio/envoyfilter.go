@@ -27,9 +27,11 @@ const noRetries = "retriable-headers"
 
 // newEnvoyFilter patches what Istio makes for a set of proxies.
 func (e *emitter) newEnvoyFilter(p *proxySet, pin string) document {
-	patches := append(e.newEarlyFence(p, pin), e.newFence(pin),
+	patches := []any{
+		e.newEarlyFence(pin), e.newFence(pin),
 		newPatch("ROUTE_CONFIGURATION", nil, "MERGE",
-			e.convertMessage(&routev3.RouteConfiguration{ResponseHeadersToRemove: []string{pin}})))
+			e.convertMessage(&routev3.RouteConfiguration{ResponseHeadersToRemove: []string{pin}})),
+	}
 	if !e.NativePin {
 		patches = append(patches, e.newStatefulSession(pin))
 	}
@@ -108,12 +110,9 @@ func (e *emitter) newFence(pin string) map[string]any {
 	return newPatch("HTTP_FILTER", matchManager(""), "INSERT_FIRST", e.convertMessage(filter))
 }
 
-// newEarlyFence takes the internal headers out of what clients send before the route is chosen, where routes match one of them: no client
-// can choose its backend, not even while the filter is away.
-func (e *emitter) newEarlyFence(p *proxySet, more ...string) []any {
-	if !p.hasSplit() {
-		return nil
-	}
+// newEarlyFence takes the internal headers out of what clients send before the route is chosen: no client can choose its backend, not even
+// while the filter is away. It is there without a split too: copies of one that is gone stay as long as nobody has taken them away.
+func (e *emitter) newEarlyFence(more ...string) map[string]any {
 	early := &earlyv3.HeaderMutation{}
 	for _, header := range append(more, leadHeader) {
 		early.Mutations = append(early.Mutations, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: header}})
@@ -124,7 +123,7 @@ func (e *emitter) newEarlyFence(p *proxySet, more ...string) []any {
 	packed, err := anypb.New(manager) // a part, which is not valid by itself
 	e.fail(err)
 	filter := &listenerv3.Filter{Name: httpManager, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed}}
-	return []any{newPatch("NETWORK_FILTER", matchManager(""), "MERGE", e.convertMessage(filter))}
+	return newPatch("NETWORK_FILTER", matchManager(""), "MERGE", e.convertMessage(filter))
 }
 
 // listHidden are the internal headers besides the pin that backends don't see.

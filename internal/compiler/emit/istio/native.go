@@ -17,8 +17,10 @@ func (o *Options) isNative() bool { return o.NativePath != "" }
 // newNativeFilter puts the native filter into a set of proxies. It names the host of a session itself, so that there is no pin
 // header to fence, only that of splits, and no filter behind it, and Istio's chain has it where it has limpet's session filter else.
 func (e *emitter) newNativeFilter(p *proxySet, text []byte) document {
-	patches := append(e.newEarlyFence(p),
-		newPatch("HTTP_FILTER", matchManager("envoy.filters.http.router"), "INSERT_BEFORE", e.convertMessage(e.newModule(text))))
+	patches := []any{
+		e.newEarlyFence(),
+		newPatch("HTTP_FILTER", matchManager("envoy.filters.http.router"), "INSERT_BEFORE", e.convertMessage(e.newModule(text))),
+	}
 	for _, r := range p.routes {
 		if r.failStatus != 0 || isSplit(r.rule) {
 			patches = append(patches, r.patchRoutes(e.newNativeRoute(r))...)
