@@ -15,13 +15,10 @@ type Decided struct {
 }
 
 // TakeDecided gives what was decided about the objects whose statuses may be others than when it was last asked for, and about some more:
-// those with something new in [Options] that statuses depend on. It is nil before the first Update, after changes that came to none, and where the documents can't be followed.
+// those with something new in [Options] that statuses depend on. It is nil before the first Update, and after changes that came to none.
 func (f *Follower) TakeDecided(more []object.Ref) *Decided {
 	f.state.MarkStatuses(more)
-	if f.whole {
-		f.state.MarkAllStatuses()
-	}
-	if f.last == nil || f.whole || f.refused {
+	if f.last == nil || f.refused {
 		return nil
 	}
 	d := &Decided{servesNothing: f.state.ServesNothing()}

@@ -81,14 +81,19 @@ func (s *State) visitGroupsOf(ref object.Ref, visit func(*group)) {
 // Gateways that are among them.
 func (s *State) objectsOf(some map[object.Ref]bool, groups []*group) *resource.Objects {
 	o, own := s.objects, &resource.Objects{}
-	for _, g := range groups {
-		for _, ref := range g.routes {
-			if r := o.routes[ref]; r.Host == nil {
-				own.Routes = append(own.Routes, r)
-			}
+	addRoute := func(r *gateway.Route) {
+		if r.Host == nil {
+			own.Routes = append(own.Routes, r)
 		}
 	}
-	own.Routes = slices.AppendSeq(own.Routes, maps.Values(o.streams))
+	for _, g := range groups {
+		for _, ref := range g.routes {
+			addRoute(o.routes[ref])
+		}
+	}
+	for _, r := range o.streams {
+		addRoute(r)
+	}
 	policies := map[*sessionPolicy]bool{}
 	for ref := range some {
 		if found := o.services[ref.Key()]; found != nil && ref.Kind == object.KindService {

@@ -48,12 +48,17 @@ func (s *State) gather(routes []object.Ref) (*resource.Objects, []key) {
 	return all, slices.AppendSeq(make([]key, 0, len(g.asked)), maps.Keys(g.asked))
 }
 
-func (g *gatherer) addRoute(route *gateway.Route) {
+// add adds a route by itself.
+func (g *gatherer) add(route *gateway.Route) {
 	if route.Host == nil {
 		g.all.Routes = append(g.all.Routes, route)
 	} else {
 		g.all.HostRoutes = append(g.all.HostRoutes, route)
 	}
+}
+
+func (g *gatherer) addRoute(route *gateway.Route) {
+	g.add(route)
 	g.addPolicies(route.Ref())
 	g.addPolicies(object.Ref{Kind: object.KindNamespace, Name: route.Namespace})
 	g.addParents(route)

@@ -50,7 +50,7 @@ type inventory struct {
 	// refused are objects that are no good.
 	refused map[object.Ref]bool
 	routes  map[object.Ref]*gateway.Route
-	// streams are the routes of connections and datagrams.
+	// streams are the routes of connections and datagrams, those with a Host among them.
 	streams map[object.Ref]*gateway.Route
 	// services are by namespace/name, slices by that of their Service, and policies by their targets.
 	services map[string]*service
@@ -151,15 +151,16 @@ func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 	}
 }
 
-// takeRoute marks a route, which becomes part of a group then.
+// takeRoute marks a route, which becomes part of a group then, or of the frame if it is for connections.
 func (s *State) takeRoute(route *gateway.Route, present bool) {
 	o, ref := s.objects, route.Ref()
-	s.markRoute(ref)
 	s.layout.changed[ref] = true
-	if resource.IsStreamRoute(ref.Kind) {
+	if resource.IsStreamRoute(route.Value.Kind) {
+		s.marks.frame = true
 		o.setStream(route, present)
 		return
 	}
+	s.marks.routes[ref] = true
 	if !present {
 		delete(o.routes, ref)
 		o.graph.Remove(ref)

@@ -56,22 +56,6 @@ func (s said) touch(w report.Said) {
 	}
 }
 
-// takeOld gives what was given when new ones were last asked for.
-func (s said) takeOld() map[report.Said]bool {
-	old := map[report.Said]bool{}
-	for w := range s.count {
-		old[w] = true
-	}
-	for w, was := range s.was {
-		if old[w] = was > 0; was == 0 {
-			delete(old, w)
-		}
-	}
-	clear(s.was)
-	clear(s.last)
-	return old
-}
-
 // isSame tells whether what is given now is what was given when new ones were last asked for.
 func (s said) isSame() bool {
 	for w, was := range s.was {

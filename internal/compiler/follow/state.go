@@ -13,7 +13,6 @@
 package follow
 
 import (
-	"slices"
 	"time"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -124,11 +123,10 @@ func (s *State) Remove(name string) {
 	s.store.Remove(name)
 }
 
-// Update brings everything up to date with the objects. It is false when they can't be followed: connections of routes with a Host where
-// there are listeners of these. The error is a fault of this program.
-func (s *State) Update(m Moment) (followed bool, err error) {
+// Update brings everything up to date with the objects. The error is a fault of this program.
+func (s *State) Update(m Moment) error {
 	if err := s.store.SettleNames(m.Files, s.said.remove, s.said.add); err != nil {
-		return false, err
+		return err
 	}
 	s.take(s.store.TakeChanges())
 	s.settleOrder(m)
@@ -138,15 +136,8 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	s.updateLayout()
 	s.updateAttached()
 	s.updateEndpoints(m)
-	if err := s.updateGroups(m); err != nil {
-		return false, err
-	}
-	hasStreams := slices.ContainsFunc(s.frame.listeners, takesStreams) && slices.ContainsFunc(s.objects.context.HostRoutes, isHostStream)
-	return !hasStreams, nil
+	return s.updateGroups(m)
 }
-
-// isHostStream tells whether a route with a Host is for connections.
-func isHostStream(route *gateway.Route) bool { return resource.IsStreamRoute(route.Value.Kind) }
 
 // updateAttached says again of marked policies what becomes of their attachment.
 func (s *State) updateAttached() {

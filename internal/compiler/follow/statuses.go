@@ -89,7 +89,7 @@ func (s *State) markFrame(f *frame, by int) {
 	all := *f.context
 	all.Secrets, all.ConfigMaps, all.Namespaces, all.Grants, all.HostRoutes = nil, nil, nil, nil, nil
 	s.markObjects(&all)
-	for ref := range f.streams.status.Attachments.Parents {
+	for _, ref := range f.routes {
 		s.markTarget(ref)
 	}
 	for k := range f.asked {
