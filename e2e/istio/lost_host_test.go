@@ -128,7 +128,7 @@ func TestSubsetsKeepTheirSessions(t *testing.T) {
 // TestSplitsKeepASessionInEachPart: in Gateway API 1.7 the weights choose a backend for every request, and its session the host in it.
 func TestSplitsKeepASessionInEachPart(t *testing.T) {
 	d := deployment{port: freePort(t), backends: loopbacks(t, 5), flags: []string{"--keys", keyFile(t, "old")}}
-	input := canaryInput(d.port, d.backends[0].port(), "HTTPRoute", [3]int{50, 50, 0})
+	input := canaryInput(d.port, d.backends[0].port(), "HTTPRoute", [3]int{50, 50, 0}, "")
 	input, _, _ = strings.Cut(input, "\n---\napiVersion: limpet.dev/v1alpha1\n")
 	d.input = swap(t, input, "  - name: cart\n", "  - name: cart\n    sessionPersistence: {cookie: {name: cart}}\n")
 	m := run(t, d)
