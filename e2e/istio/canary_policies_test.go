@@ -49,11 +49,10 @@ func TestCanaryStaysWithin(t *testing.T) {
 
 // TestCanaryIsRevoked: revocation.backends ends the sessions of one version alone.
 func TestCanaryIsRevoked(t *testing.T) {
-	var d deployment
 	eachCanary(t, split{weights: [3]int{40, 40, 20}}, func(t *testing.T, c *canary) {
 		c.begin(t)
-		d = c.deployment
-		d.input = swap(t, d.input, "  sessionName: cart\n", "  sessionName: cart\n  revocation: {backends: [\"app/v2:80 before 2100-01-01T00:00:00Z\"]}\n")
+		d := c.deployment
+		d.input = revoking(t, d.input, "app/v2:80")
 		c.push(t, d)
 		void := c.sessions["v2"].jar["cart"]
 		eventually(t, "the session of the revoked version is over", func() bool {

@@ -80,7 +80,7 @@ func (s split) deploy(t *testing.T, c *canary) deployment {
 		d.input = s.input(d.input)
 	}
 	d.change = func(all []object) []object {
-		c.written = all
+		c.written = documents(t, dump(t, all)) // as it was before a change
 		if s.change != nil {
 			return s.change(all)
 		}

@@ -30,7 +30,10 @@ func TestCopiesCost(t *testing.T) {
 // measureCopies prints what a discovery server with all of the rules costs until its Envoy serves the last.
 func measureCopies(t *testing.T, what, route string, change func([]object) []object) {
 	t.Run(what, func(t *testing.T) {
-		s := split{route: route, filter: "wasm", weights: [3]int{60, 30, 10}, input: func(text string) string { return manySplits(t, text, route) }, change: change}
+		s := split{
+			route: route, filter: "wasm", weights: [3]int{60, 30, 10}, change: change,
+			input: func(text string) string { return manySplits(t, text, route) },
+		}
 		d := s.deploy(t, &canary{})
 		istio, kubernetes := sorted(t, d.input, d.compile(t))
 		began, before := time.Now(), processorTime(t)
