@@ -32,16 +32,16 @@ func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryServic
 
 // stream is a connection with its client.
 type stream struct {
-	server *Server
-	client *client
-	to     adsStream
-	caller *callers.Caller
-	host   string // that it comes from
-	inbox  inbox
-	// namespace is that of its Gateway, and reckoned what of the budget it has.
-	namespace string
-	reckoned  int
-	status    atomic.Pointer[ClientStatus]
+	server    *Server
+	client    *client
+	to        adsStream
+	caller    *callers.Caller
+	host      string // that it comes from
+	inbox     inbox
+	namespace string // of its Gateway
+	// goes says that its connection is ended, so that others have room. It is the budget's.
+	goes   bool
+	status atomic.Pointer[ClientStatus]
 }
 
 // inbox has what is new of a Gateway, until a stream looks at it.
@@ -256,7 +256,7 @@ func (one *stream) take(request *discoveryv3.DeltaDiscoveryRequest) error {
 			most, one.gateway(), moreThanServed)
 	}
 	if !one.reckon(streamCost + told) {
-		return one.server.excess("memory", "the Envoys of namespace %s come to more than there is room for", one.namespace)
+		return one.excess()
 	}
 	return nil
 }
@@ -264,13 +264,19 @@ func (one *stream) take(request *discoveryv3.DeltaDiscoveryRequest) error {
 // gateway is the key of the Gateway whose resources it gets.
 func (one *stream) gateway() string { return one.status.Load().Gateway }
 
-// reckon has the stream take so much of its namespace's budget, and not what it has taken before; false if there is not so much.
+// reckon has the stream cost so much of the budget; false if there is not so much.
 func (one *stream) reckon(cost int) bool {
-	if !one.server.budget.change(one.namespace, cost-one.reckoned) {
-		return false
+	is, going := one.server.budget.reckon(one, cost)
+	for _, other := range going {
+		one.server.tellRefused(other.status.Load().Address, other.excess())
+		_ = other.caller.Close() // it may wait for an Envoy that takes nothing
 	}
-	one.reckoned = cost
-	return true
+	return is
+}
+
+// excess is what is said to a stream for which there is no room.
+func (one *stream) excess() error {
+	return one.server.excess("memory", "the Envoys of namespace %s come to more than there is room for", one.namespace)
 }
 
 // receive hands requests over until the connection ends.
