@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -245,6 +246,39 @@ func TestServerBudgetOfMany(t *testing.T) {
 	if _, err := connect("node", "evil0/gw").receive(); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("who had the most is told %v", err)
 	}
+}
+
+// TestServerUnread: what Envoys do not read is kept for as many as there is room for. Those that come after wait, and get it where others
+// have taken theirs.
+func TestServerUnread(t *testing.T) {
+	const streams, room, size = 12, 3, 1 << 20
+	registry := prometheus.NewRegistry()
+	s, _, connect := startServer(t, Options{
+		Deadline: time.Second, Budget: (room*(size+2*streamCost) + streams*streamCost) / 3 * 4, Metrics: NewMetrics(registry),
+	})
+	s.Set("evil/gw", listed(t, time.Now(), "cluster large "+strings.Repeat("x", size)))
+	s.Set("shop/gw", listed(t, time.Now(), "cluster a"))
+	var all []*session
+	for range streams {
+		all = append(all, connect("node", "evil/gw"))
+	}
+	sent := func() float64 { return valueOf(t, registry, "limpet_xds_pushes_total", Cluster.String()) }
+	await(t, "all are there, and some are sent something", func() bool { return len(s.Clients()) == streams && sent() >= room })
+	if _, err := connect("node", "shop/gw").receive(); err != nil {
+		t.Errorf("another namespace's is told %v", err)
+	}
+	if n := sent(); n > room+1 {
+		t.Errorf("%.0f are sent what they do not read, with room for %d", n, room)
+	}
+	var reading sync.WaitGroup
+	for i, one := range all {
+		reading.Go(func() {
+			if _, err := one.receive(); err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+	}
+	reading.Wait()
 }
 
 // TestWithhold: endpoints go without the addresses that have passed to another pod until the server may tell of those, and all else goes on.
