@@ -118,7 +118,7 @@ func TestKeysRotateHot(t *testing.T) {
 	if got := p.signedWith(t, ring.Only("old"), active, active+idle); got != idle {
 		t.Errorf("%d of %d idle sessions have a token of the old key", got, idle)
 	}
-	p.beginAnew(t, ring.Only("new"), active, active+idle)
+	p.beginSessions(t, ring.Only("new"), active, active+idle)
 	for i := active + idle; i < len(p.jars); i++ {
 		if got := stay(t, p.client(i, i%2), "/cart", 3); got != p.homes[i] {
 			t.Errorf("without the old key, a session on %s is on %s", p.homes[i], got)
@@ -130,8 +130,8 @@ func TestKeysRotateHot(t *testing.T) {
 	})
 }
 
-// beginAnew has clients whose key is gone visit the proxies: they are balanced anew, get a new token at once and stay.
-func (p *proxyPair) beginAnew(t *testing.T, ring harness.Ring, from, to int) {
+// beginSessions has clients whose key is gone visit the proxies: they are balanced anew, get a new token at once and stay.
+func (p *proxyPair) beginSessions(t *testing.T, ring harness.Ring, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		response := visit(t, p.client(i, i%2), "/cart")

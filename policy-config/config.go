@@ -146,12 +146,12 @@ var keysFields = []field[Keys]{
 
 var ringFields = []field[KeyRing]{
 	{name: "keys", required: true, set: objects(keyCount, keyFields, func() Key { return Key{} }, func(r *KeyRing) *[]Key { return &r.Keys })},
-	{name: "notAfter", set: moment(func(r *KeyRing) *Time { return &r.NotAfter })},
+	{name: "notAfter", set: timestamp(func(r *KeyRing) *Time { return &r.NotAfter })},
 }
 
 var keyFields = []field[Key]{
 	{name: "id", required: true, set: textSetter(&keyIDRule, func(k *Key) *string { return &k.ID })},
 	{name: "secret", required: true, set: secret(func(k *Key) *Secret { return &k.Secret })},
-	{name: "notBefore", set: moment(func(k *Key) *Time { return &k.NotBefore })},
-	{name: "notAfter", set: moment(func(k *Key) *Time { return &k.NotAfter })},
+	{name: "notBefore", set: timestamp(func(k *Key) *Time { return &k.NotBefore })},
+	{name: "notAfter", set: timestamp(func(k *Key) *Time { return &k.NotAfter })},
 }

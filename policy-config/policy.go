@@ -239,7 +239,7 @@ var cacheFields = []field[Cache]{
 
 var revocationFields = []field[Revocation]{
 	{name: "epoch", set: whole(epochRange, func(r *Revocation) *uint32 { return &r.Epoch })},
-	{name: "notBefore", set: moment(func(r *Revocation) *Time { return &r.NotBefore })},
+	{name: "notBefore", set: timestamp(func(r *Revocation) *Time { return &r.NotBefore })},
 	{name: "sessions", set: texts(revokedCount, &revokedSessionRule, itself, func(r *Revocation) *[]string { return &r.Sessions })},
 	{name: "hosts", set: texts(revokedHosts, &revokedHostRule, itself, func(r *Revocation) *[]string { return &r.Hosts })},
 	{name: "backends", set: texts(revokedCount, &revokedBackendRule, itself, func(r *Revocation) *[]string { return &r.Backends })},

@@ -79,12 +79,12 @@ func ParseRoute(data, route, pinHeader string) ([]Policy, ErrorList) {
 	d := decoder{text: data}
 	var c Config
 	if root, ok := d.open(MaxRouteBytes); ok {
-		fresh := func() Policy {
+		create := func() Policy {
 			p := DefaultPolicy()
 			p.Name, p.Routes = shortName(route), []string{strings.Clone(route)}
 			return p
 		}
-		list := objects(routePolicyCount, routePolicyFields, fresh, func(c *Config) *[]Policy { return &c.Policies })
+		list := objects(routePolicyCount, routePolicyFields, create, func(c *Config) *[]Policy { return &c.Policies })
 		list(&d, nil, root, &c)
 		d.completeRoute(&c, route, pinHeader)
 	}

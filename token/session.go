@@ -47,8 +47,8 @@ func (s *Scope) Check(sess Session, r Rules, now int64) Verdict {
 
 // isAhead tells whether a moment lies more than some seconds after now. The clock may say anything: where the moment is the
 // later one, their difference has room without sign.
-func isAhead(moment, now, seconds int64) bool {
-	return moment > now && uint64(moment)-uint64(now) > uint64(max(seconds, 0))
+func isAhead(at, now, seconds int64) bool {
+	return at > now && uint64(at)-uint64(now) > uint64(max(seconds, 0))
 }
 
 // hasElapsed tells whether a timeout, which 0 is none, is over since a moment, which is not before 1970.

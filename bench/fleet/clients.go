@@ -106,10 +106,10 @@ func (c *client) take(stream deltaStream, message *discoveryv3.DeltaDiscoveryRes
 	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: url, ResponseNonce: message.GetNonce()}); err != nil {
 		return err
 	}
-	var fresh []string
+	var added []string
 	for _, r := range message.GetResources() {
 		if c.has[url][r.GetName()] == "" {
-			fresh = append(fresh, r.GetName())
+			added = append(added, r.GetName())
 		}
 		c.has[url][r.GetName()] = r.GetVersion()
 	}
@@ -118,9 +118,9 @@ func (c *client) take(stream deltaStream, message *discoveryv3.DeltaDiscoveryRes
 	}
 	switch url {
 	case xds.Cluster.URL():
-		return c.subscribe(stream, xds.Endpoint, fresh)
+		return c.subscribe(stream, xds.Endpoint, added)
 	case xds.Listener.URL():
-		if err := c.subscribe(stream, xds.Routes, fresh); err != nil {
+		if err := c.subscribe(stream, xds.Routes, added); err != nil {
 			return err
 		}
 		return c.subscribe(stream, xds.Filter, []string{"limpet"})

@@ -93,11 +93,11 @@ func checkCookie(t *testing.T, place Place, c *client) {
 func checkPermanent(t *testing.T, _ Place, c *client) {
 	cookies := c.begin().cookies(t)
 	for _, cookie := range cookies {
-		told := time.Duration(cookie.MaxAge) * time.Second
+		remaining := time.Duration(cookie.MaxAge) * time.Second
 		if cookie.MaxAge == 0 && !cookie.Expires.IsZero() {
-			told = time.Until(cookie.Expires)
+			remaining = time.Until(cookie.Expires)
 		}
-		if (told - lifetime).Abs() > tolerance {
+		if (remaining - lifetime).Abs() > tolerance {
 			t.Errorf("%s: Max-Age or Expires must say %v, as absoluteTimeout does", cookie.Raw, lifetime)
 		}
 	}

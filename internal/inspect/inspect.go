@@ -190,24 +190,24 @@ func (x *inspector) inspectToken(f *Finding, p *piece) {
 		f.Session = x.describe(&peeked.Session, peeked.Hidden)
 		return
 	}
-	said := peeked.Session
+	session := peeked.Session
 	opened, verdict := x.scope(f.Scope.Name).Open(tok, x.At.Unix())
 	if verdict == token.Valid {
 		f.Verified, f.Policy, f.Opened = true, &x.policies[known[0]], opened
-		said, peeked.Hidden = opened, false
+		session, peeked.Hidden = opened, false
 		f.Logged = x.listLogged(f.Scope.Name, &opened)
 	}
 	for _, i := range known {
-		f.Verdicts = append(f.Verdicts, x.judgeToken(i, p, &said))
+		f.Verdicts = append(f.Verdicts, x.judgeToken(i, p, &session))
 	}
-	f.Session = x.describe(&said, peeked.Hidden)
+	f.Session = x.describe(&session, peeked.Hidden)
 }
 
 // judgeToken asks the filter's engine.
-func (x *inspector) judgeToken(policy int, p *piece, said *token.Session) Verdict {
+func (x *inspector) judgeToken(policy int, p *piece, session *token.Session) Verdict {
 	of := &x.policies[policy]
 	outcome, host := x.judge.Request(policy, p.text, x.At.Unix())
-	return newVerdict(of, outcome, x.explain(of, outcome, host, p.kind, said))
+	return newVerdict(of, outcome, x.explain(of, outcome, host, p.kind, session))
 }
 
 // judgeUnknown judges what is for no policy of the input, or can't be verified for want of keys.
@@ -249,8 +249,8 @@ func (x *inspector) name(f *Finding, of token.Peeked) (known []int) {
 }
 
 // listLogged gives the session's words in logs, from its beginning on.
-func (x *inspector) listLogged(scope string, said *token.Session) (all []Logged) {
-	for _, d := range x.scope(scope).Digests(said.Parts.ID, said.IssuedAt, x.At.Unix()) {
+func (x *inspector) listLogged(scope string, session *token.Session) (all []Logged) {
+	for _, d := range x.scope(scope).Digests(session.Parts.ID, session.IssuedAt, x.At.Unix()) {
 		all = append(all, Logged{x.Keys.Keys[d.Key].ID, d.Text})
 	}
 	return all

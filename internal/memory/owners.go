@@ -61,25 +61,25 @@ func newOwners(s Store) (*Owners, error) {
 func (o *Owners) See(
 	pods map[compiler.HostKey][]string, whole bool, now time.Time, kept func(),
 ) (moved []compiler.HostKey, err error) {
-	news := false
+	changed := false
 	for at, uids := range pods {
 		if len(uids) > 0 {
 			learnt, passed := o.seeAt(at, uids)
-			news = news || learnt
+			changed = changed || learnt
 			if passed {
 				moved = append(moved, at)
 			}
 		}
-		news = o.notePresence(at, len(uids) > 0, now) || news
+		changed = o.notePresence(at, len(uids) > 0, now) || changed
 	}
 	if whole {
 		for at := range o.Of {
 			if len(pods[at]) == 0 {
-				news = o.notePresence(at, false, now) || news
+				changed = o.notePresence(at, false, now) || changed
 			}
 		}
 	}
-	if news {
+	if changed {
 		o.forgetOldest()
 		o.unsaved = true
 	}
@@ -128,7 +128,7 @@ func (o *Owners) seeAt(at compiler.HostKey, uids []string) (learnt, passed bool)
 }
 
 // notePresence notes that an address that is known is without a pod, or is so no more. It tells whether that is news.
-func (o *Owners) notePresence(at compiler.HostKey, there bool, now time.Time) (news bool) {
+func (o *Owners) notePresence(at compiler.HostKey, there bool, now time.Time) (changed bool) {
 	past := o.history[at]
 	if _, known := o.Of[at]; !known || there == past.gone.IsZero() {
 		return false
@@ -173,17 +173,17 @@ func (o *Owners) IsPending() bool {
 }
 
 // Confirm says that proxies know all that was seen. It tells whether there was something that they did not know.
-func (o *Owners) Confirm() (news bool, err error) {
+func (o *Owners) Confirm() (changed bool, err error) {
 	for at, known := range o.Of {
 		if known.Reused && !known.Live {
-			known.Live, news = true, true
+			known.Live, changed = true, true
 			o.Of[at], o.touched[at] = known, true
 		}
 	}
-	if news {
+	if changed {
 		err = o.save(nil)
 	}
-	return news, err
+	return changed, err
 }
 
 // save has it remembered.

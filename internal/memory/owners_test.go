@@ -68,14 +68,14 @@ func TestOwners(t *testing.T) {
 	if !o.IsPending() || o.Of[hostA].Live {
 		t.Errorf("nothing is pending: %v", o.Of)
 	}
-	news, err := o.Confirm()
+	changed, err := o.Confirm()
 	check(err)
 	o, err = newOwners(File(file))
 	check(err)
-	if !news || o.IsPending() || !o.Of[hostA].Live || !o.Of[hostA].Reused {
+	if !changed || o.IsPending() || !o.Of[hostA].Live || !o.Of[hostA].Reused {
 		t.Errorf("after it is confirmed: %v", o.Of)
 	}
-	if news, err := o.Confirm(); news || err != nil {
+	if changed, err := o.Confirm(); changed || err != nil {
 		t.Errorf("confirmed twice: %v", err)
 	}
 }

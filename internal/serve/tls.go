@@ -73,7 +73,7 @@ const recheck = time.Second
 
 // LoadTLS makes a configuration that follows files: where they can't be used, what they held before holds.
 func LoadTLS(files TLSFiles, tokens bool, warn func(error)) (*tls.Config, error) {
-	f := &tlsFollower{HotTLS: HotTLS{Tokens: tokens}, files: files, stamp: files.stamp(), looked: time.Now(), warn: warn}
+	f := &tlsFollower{HotTLS: HotTLS{Tokens: tokens}, files: files, stamp: files.stamp(), checkedAt: time.Now(), warn: warn}
 	if err := f.load(); err != nil {
 		return nil, err
 	}
@@ -90,23 +90,23 @@ type tlsFollower struct {
 	files TLSFiles
 	warn  func(error)
 
-	lock   sync.Mutex
-	stamp  string
-	looked time.Time
+	lock      sync.Mutex
+	stamp     string
+	checkedAt time.Time
 }
 
 func (f *tlsFollower) get(now time.Time) *tls.Config {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	if now.Sub(f.looked) >= recheck {
-		f.looked = now
-		f.look()
+	if now.Sub(f.checkedAt) >= recheck {
+		f.checkedAt = now
+		f.reload()
 	}
 	return f.current.Load()
 }
 
-// look takes what the files hold, if they are others.
-func (f *tlsFollower) look() {
+// reload takes what the files hold, if they are others.
+func (f *tlsFollower) reload() {
 	stamp := f.files.stamp()
 	if stamp == f.stamp {
 		return

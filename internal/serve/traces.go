@@ -57,17 +57,17 @@ func NewTraces(ctx context.Context, collector string, isLocal bool, log *slog.Lo
 
 // tellOnce tells of what goes wrong, of the same once.
 type tellOnce struct {
-	log  *slog.Logger
-	lock sync.Mutex
-	said string
+	log      *slog.Logger
+	lock     sync.Mutex
+	reported string
 }
 
 // Handle is otel.ErrorHandler's.
 func (o *tellOnce) Handle(err error) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
-	if err.Error() != o.said {
-		o.said = err.Error()
+	if err.Error() != o.reported {
+		o.reported = err.Error()
 		o.log.Warn("traces can't be sent, and are dropped", "reason", err)
 	}
 }

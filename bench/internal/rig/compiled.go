@@ -96,8 +96,8 @@ func (r *Rig) Deploy(keys, name string, d Deployment) (*Envoy, error) {
 		return nil, err
 	}
 	arguments := r.arguments(d, "compile", "-f", file, "-t", "envoy", "-o", filepath.Join(dir, "out"), "--bind", "127.0.0.1")
-	if said, err := exec.Command(filepath.Join(r.root, "bin", "limpet"), arguments...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("limpet compile: %w\n%s", err, said)
+	if printed, err := exec.Command(filepath.Join(r.root, "bin", "limpet"), arguments...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("limpet compile: %w\n%s", err, printed)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "out", "envoy.yaml"))
 	if err != nil {
@@ -183,16 +183,16 @@ func (in documentFields) write(dir string) (file string, err error) {
 
 // startUntil starts a command, and waits until it has said the words.
 func startUntil(command *exec.Cmd, words string) error {
-	said := &output{words: words, done: make(chan struct{})}
-	command.Stdout, command.Stderr = said, said
+	printed := &output{words: words, done: make(chan struct{})}
+	command.Stdout, command.Stderr = printed, printed
 	if err := command.Start(); err != nil {
 		return err
 	}
 	select {
-	case <-said.done:
+	case <-printed.done:
 		return nil
 	case <-time.After(readyWithin):
-		return fmt.Errorf("%s does not say %q:\n%s", command, words, said.text.String())
+		return fmt.Errorf("%s does not say %q:\n%s", command, words, printed.text.String())
 	}
 }
 

@@ -114,29 +114,29 @@ func (w *Watching) Set(t testing.TB, change func(*Documents)) string {
 func (w *Watching) SetKeys(t testing.TB, ring string) string {
 	t.Helper()
 	w.replace(t, "keys.json", ring)
-	return w.live(t, w.said(t))
+	return w.live(t, w.awaitLine(t))
 }
 
-func (w *Watching) live(t testing.TB, said string) string {
+func (w *Watching) live(t testing.TB, line string) string {
 	t.Helper()
 	word := " live in "
 	if w.served {
 		word = " served in "
 	}
-	if !strings.Contains(said, word) {
-		t.Fatalf("a change is not live: %s\n%s", said, w.Output())
+	if !strings.Contains(line, word) {
+		t.Fatalf("a change is not live: %s\n%s", line, w.Output())
 	}
 	if w.served {
 		w.AwaitSettled(t)
 	}
-	return said
+	return line
 }
 
 // SetText puts a text into the documents' place, be it valid or not, and gives what limpet says of that.
 func (w *Watching) SetText(t testing.TB, text string) string {
 	t.Helper()
 	w.replace(t, "input/documents.yaml", text)
-	return w.said(t)
+	return w.awaitLine(t)
 }
 
 // WriteText is SetText without waiting for limpet.
@@ -154,14 +154,14 @@ func (w *Watching) WriteKeys(t testing.TB, ring string) {
 // Due waits for a change that comes of itself, when a time has passed, and gives what limpet says of it.
 func (w *Watching) Due(t testing.TB) string {
 	t.Helper()
-	return w.live(t, w.said(t))
+	return w.live(t, w.awaitLine(t))
 }
 
 // Changes is how many changes there were.
 func (w *Watching) Changes() int { return w.changes }
 
-// said waits for the line about the next change.
-func (w *Watching) said(t testing.TB) string {
+// awaitLine waits for the line about the next change.
+func (w *Watching) awaitLine(t testing.TB) string {
 	t.Helper()
 	w.changes++
 	if w.served {

@@ -49,7 +49,7 @@ func (l *podLog) since(at time.Time) string {
 	var out strings.Builder
 	for line := range strings.Lines(string(text)) {
 		stamp, rest, _ := strings.Cut(line, " ")
-		if said, err := time.Parse(time.RFC3339Nano, stamp); err == nil && !said.Before(at) {
+		if written, err := time.Parse(time.RFC3339Nano, stamp); err == nil && !written.Before(at) {
 			out.WriteString(rest)
 		}
 	}

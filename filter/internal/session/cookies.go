@@ -136,7 +136,7 @@ func (e *Engine) leaveCookies(h Request, p *Policy) {
 
 // collectCookies puts the Cookie lines without the session's tokens, or any session's, into lines, and tells whether there were any.
 func (e *Engine) collectCookies(all [][2]string, p *Policy, others bool) (found bool) {
-	e.room(all)
+	e.grow(all)
 	for _, kv := range all {
 		if kv[0] != "cookie" {
 			continue
@@ -150,11 +150,11 @@ func (e *Engine) collectCookies(all [][2]string, p *Policy, others bool) (found 
 	return found
 }
 
-// room empties buf and lines and makes sure that they hold all Cookie lines, so that they never grow as they are filled.
-func (e *Engine) room(all [][2]string) { e.roomFor(all, "cookie", 0) }
+// grow empties buf and lines and makes sure that they hold all Cookie lines, so that they never grow as they are filled.
+func (e *Engine) grow(all [][2]string) { e.growFor(all, "cookie", 0) }
 
-// roomFor is room for the lines of that name, and for some bytes more for each and once.
-func (e *Engine) roomFor(all [][2]string, name string, more int) {
+// growFor is room for the lines of that name, and for some bytes more for each and once.
+func (e *Engine) growFor(all [][2]string, name string, more int) {
 	bytes, lines := more, 0
 	for _, kv := range all {
 		if kv[0] == name {

@@ -65,7 +65,7 @@ func (x *Exchange) Drop() {
 func (x *Exchange) unwrapCookies(h Request, now int64) {
 	s, e := search{x: x, now: now}, x.policy.engine
 	all := h.All()
-	e.room(all)
+	e.grow(all)
 	for _, kv := range all {
 		if kv[0] == "cookie" {
 			start := len(e.buf)
@@ -205,7 +205,7 @@ func (x *Exchange) wrap(h Reply, sess token.Session, now int64) bool {
 // the cookie away, stay as they are.
 func (p *Policy) wrapCookies(h Reply, tok string, now int64) (wrapped bool) {
 	e, all := p.engine, h.All()
-	e.roomFor(all, "set-cookie", token.MaxEnvelope)
+	e.growFor(all, "set-cookie", token.MaxEnvelope)
 	for _, kv := range all {
 		if kv[0] != "set-cookie" {
 			continue
@@ -255,7 +255,7 @@ func (p *Policy) appendEnvelope(dst []byte, tok, attributes, value string, now i
 // for that.
 func (x *Exchange) renewCookie(h Reply, tok string, now int64) bool {
 	p, e := x.policy, x.policy.engine
-	e.roomFor(nil, "", 3*token.MaxEnvelope)
+	e.growFor(nil, "", 3*token.MaxEnvelope)
 	attributes, alive := appendAged(e.buf, x.held.attributes(), now-x.written)
 	if !alive {
 		return false
@@ -319,7 +319,7 @@ func (x *Exchange) wrapHeader(h Reply, tok string, now int64) bool {
 	if value == "" || !sendable(bytesOf(value), false) {
 		return false
 	}
-	e.roomFor(nil, "", token.MaxEnvelope)
+	e.growFor(nil, "", token.MaxEnvelope)
 	line, err := e.envelopes.Append(e.buf, p.scope, tok, "", value, now, token.MaxEnvelope)
 	if err != nil {
 		return false
@@ -341,7 +341,7 @@ func (x *Exchange) unpin(h Reply) {
 		exposeHeader(h, p.cfg.SessionName)
 		return
 	}
-	e.roomFor(nil, "", 2*token.MaxEnvelope)
+	e.growFor(nil, "", 2*token.MaxEnvelope)
 	line := append(append(e.buf, p.cookieHead...), x.held.valueText()...)
 	if line, alive := appendAged(line, x.held.attributes(), x.now-x.written); alive {
 		h.Add("set-cookie", stringOf(line))

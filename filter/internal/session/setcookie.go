@@ -68,7 +68,7 @@ func (x *Exchange) forget(h Reply) {
 	}
 	if p.cfg.Envelope {
 		if x.held != nil {
-			p.engine.roomFor(nil, "", 2*token.MaxEnvelope)
+			p.engine.growFor(nil, "", 2*token.MaxEnvelope)
 			h.Add("set-cookie", stringOf(x.appendRemoval(p.engine.buf)))
 		}
 		return

@@ -86,13 +86,13 @@ func (x *Exchange) Publish(o Outcome, h Reply, digest bool, publish func(key, va
 	if reason := x.reason(o, h); reason != "" {
 		publish(policyconfig.ReasonFilterState, reason)
 	}
-	room := p.engine.buf[:0]
+	buffer := p.engine.buf[:0]
 	if x.pinned {
-		publish(policyconfig.AgeFilterState, stringOf(strconv.AppendInt(room, x.age(), 10)))
-		publish(policyconfig.HostFilterState, stringOf(x.session.Host.AppendText(room)))
+		publish(policyconfig.AgeFilterState, stringOf(strconv.AppendInt(buffer, x.age(), 10)))
+		publish(policyconfig.HostFilterState, stringOf(x.session.Host.AppendText(buffer)))
 	}
 	if id := x.sessionID(); digest && id != 0 {
-		publish(policyconfig.SessionFilterState, stringOf(p.scope.AppendDigest(room, id, x.now)))
+		publish(policyconfig.SessionFilterState, stringOf(p.scope.AppendDigest(buffer, id, x.now)))
 	}
 }
 

@@ -153,7 +153,7 @@ type passedRoute struct {
 const rarely = 256
 
 // Passing is a request on a route without a policy.
-type Passing interface {
+type PassHost interface {
 	Request
 	Destination
 	// Now is the time in seconds since the Unix epoch.
@@ -166,7 +166,7 @@ type Passing interface {
 }
 
 // Pass is for a request on a route without a policy. Its client does not choose the host either, and a ticket goes no further.
-func (e *Engine) Pass(route string, h Passing) {
+func (e *Engine) Pass(route string, h PassHost) {
 	if e.tickets {
 		h.Remove(policyconfig.TicketHeader)
 	}

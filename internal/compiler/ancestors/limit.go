@@ -157,8 +157,8 @@ func FindReach(in Input) Reach {
 func ListWithoutRoom(
 	all []*resource.Object[gatewayv1.Gateway], order *seniority.Order, gateways map[object.Ref]bool, taken int,
 ) (without []object.Ref) {
-	room := max(v1alpha1.MaxAncestors-taken, 0)
-	if len(gateways) <= room {
+	free := max(v1alpha1.MaxAncestors-taken, 0)
+	if len(gateways) <= free {
 		return nil
 	}
 	var origins []object.Origin
@@ -168,7 +168,7 @@ func ListWithoutRoom(
 			origins = append(origins, origin)
 		}
 	}
-	if len(origins) <= room {
+	if len(origins) <= free {
 		return nil
 	}
 	slices.SortStableFunc(origins, func(a, b object.Origin) int {
@@ -180,7 +180,7 @@ func ListWithoutRoom(
 		}
 		return order.Compare(a, b)
 	})
-	for _, origin := range origins[room:] {
+	for _, origin := range origins[free:] {
 		without = append(without, origin.Ref)
 	}
 	return without

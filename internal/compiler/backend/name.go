@@ -29,12 +29,12 @@ func isHostname(name string) bool {
 // normalizeName is a DNS name in the form in which names are compared.
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// inwardDomains are those whose names lead inward; the last three stand in the /etc/hosts of distributions, for the loopback.
-var inwardDomains = []string{"localhost", "local", "svc", "internal", "localdomain", "localdomain4", "localdomain6"}
+// localDomains are those whose names lead inward; the last three stand in the /etc/hosts of distributions, for the loopback.
+var localDomains = []string{"localhost", "local", "svc", "internal", "localdomain", "localdomain4", "localdomain6"}
 
-// isInward reports whether a name leads to Envoy's own machine or back into the cluster, past the ReferenceGrants there.
-func isInward(name string) bool {
-	return !strings.Contains(name, ".") || slices.ContainsFunc(inwardDomains, func(domain string) bool {
+// isLocalName reports whether a name leads to Envoy's own machine or back into the cluster, past the ReferenceGrants there.
+func isLocalName(name string) bool {
+	return !strings.Contains(name, ".") || slices.ContainsFunc(localDomains, func(domain string) bool {
 		return strings.HasSuffix(name, "."+domain)
 	})
 }
@@ -44,7 +44,7 @@ func matchesName(pattern, name string) bool {
 	switch domain, wild := strings.CutPrefix(pattern, "*"); {
 	case !wild:
 		return pattern == name
-	case isInward(name):
+	case isLocalName(name):
 		return false
 	default:
 		return strings.HasSuffix(name, domain)

@@ -197,11 +197,11 @@ func (p *ServicePort) readEndpoint(s *endpointSlice, e *discoveryv1.Endpoint, po
 
 // unsupportedProtocol is what the Service says that the port speaks, where limpet does not; empty for what it speaks.
 func (p *ServicePort) unsupportedProtocol() string {
-	said := p.inputs.service.Value.Spec.Ports[p.inputs.index].AppProtocol
-	if said == nil || p.Protocol != ProtocolUnset {
+	protocol := p.inputs.service.Value.Spec.Ports[p.inputs.index].AppProtocol
+	if protocol == nil || p.Protocol != ProtocolUnset {
 		return ""
 	}
-	return *said
+	return *protocol
 }
 
 // report says what is wrong with the port, and what of its Service is not honoured.

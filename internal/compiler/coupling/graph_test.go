@@ -94,14 +94,14 @@ func TestGraphForgets(t *testing.T) {
 			n := newNode(lines[name])
 			g.Set(ref(name), n)
 		}
-		fresh, there := NewGraph(), []string{}
+		rebuilt, there := NewGraph(), []string{}
 		for _, name := range names {
 			if line, is := lines[name]; is {
 				there = append(there, name)
-				fresh.Set(ref(name), newNode(line))
+				rebuilt.Set(ref(name), newNode(line))
 			}
 		}
-		if got, want := listComponents(g, there), listComponents(fresh, there); got != want {
+		if got, want := listComponents(g, there), listComponents(rebuilt, there); got != want {
 			t.Fatalf("%v: %s, made anew %s", lines, got, want)
 		}
 		if g.Len() != len(lines) {

@@ -489,10 +489,10 @@ func TestDescriptionsForPeople(t *testing.T) {
 	if err := describe.WriteText(&enough, full); err != nil {
 		t.Fatal(err)
 	}
-	for room := range 1000 - int(enough) {
-		disk := fullDisk(room)
+	for free := range 1000 - int(enough) {
+		disk := fullDisk(free)
 		if err := describe.WriteText(&disk, full); err == nil {
-			t.Errorf("after %d writes nothing is wrong", room)
+			t.Errorf("after %d writes nothing is wrong", free)
 		}
 	}
 }

@@ -74,8 +74,8 @@ func ListFor(namespace string, gateways []string, all []Taken) (some []Taken) {
 // Spent is bytes of routes, and those of them that are copies.
 type Spent struct{ Bytes, Copies int }
 
-// hasRoom reports whether there is room for more. Copies leave half of a budget to what routes have at their own hostnames.
-func (s Spent) hasRoom(more Spent, most int) bool {
+// fits reports whether there is room for more. Copies leave half of a budget to what routes have at their own hostnames.
+func (s Spent) fits(more Spent, most int) bool {
 	return s.Bytes+more.Bytes <= most && (more.Copies == 0 || s.Copies+more.Copies <= most/2)
 }
 
@@ -145,11 +145,11 @@ func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
 func (u *Usage) findShortage(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
 	each := budget.Each()
 	switch {
-	case !u.Namespaces[namespace].hasRoom(more, each):
+	case !u.Namespaces[namespace].fits(more, each):
 		return Shortage{ofNamespace(namespace), each, more.Bytes}, false
-	case !u.Gateways[gateway].hasRoom(more, each):
+	case !u.Gateways[gateway].fits(more, each):
 		return Shortage{ofGateway(gateway), each, more.Bytes}, false
-	case !u.All.hasRoom(more, budget.All):
+	case !u.All.fits(more, budget.All):
 		return Shortage{ofAll, budget.All, more.Bytes}, false
 	}
 	return Shortage{}, true

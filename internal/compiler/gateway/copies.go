@@ -96,13 +96,13 @@ func (b *builder) tellWithheld(route *Route, short Shortage, wide ownedHost) {
 				"Give it fewer matches, or the hostnames that it is for", describeCopies(wide), InMiB(short.Most), short.Budget)))
 }
 
-// maxToldHosts is how many hostnames are listed.
-const maxToldHosts = 3
+// maxListedHosts is how many hostnames are listed.
+const maxListedHosts = 3
 
 // tellWithout tells the oldest route of some hostnames that the routes of a wider one are not laid out to them.
 func (b *builder) tellWithout(route *Route, hostnames []string, short Shortage, wide ownedHost) {
-	text := strings.Join(hostnames[:min(len(hostnames), maxToldHosts)], ", ")
-	if more := len(hostnames) - maxToldHosts; more > 0 {
+	text := strings.Join(hostnames[:min(len(hostnames), maxListedHosts)], ", ")
+	if more := len(hostnames) - maxListedHosts; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	b.rep.WarnFor(report.HostsWithheld, route, report.ReasonFallbackWithheld, field.Invalid(field.NewPath("spec",

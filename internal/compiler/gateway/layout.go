@@ -32,15 +32,15 @@ func newReckoner(budget Budget) *reckoner {
 
 // take lays a route out at its hostnames on a Gateway, or nowhere there.
 func (k *reckoner) take(r *seatedRoute, gateway string, seats []seat) {
-	fresh := k.enter(seats)
+	entered := k.enter(seats)
 	own := make(map[hostAt]bool, len(seats))
 	for _, s := range seats {
 		own[s.host()] = true
 	}
-	names := Spent{Bytes: hostOverhead * len(slices.Concat(fresh...))}
+	names := Spent{Bytes: hostOverhead * len(slices.Concat(entered...))}
 	if short, fits := k.layOut(r, gateway, k.divide(own), Spent{Bytes: r.size}, names); !fits {
 		k.layout.routes[routeAt{r.Ref(), gateway}] = short
-		for _, s := range slices.Concat(fresh...) {
+		for _, s := range slices.Concat(entered...) {
 			delete(k.hosts, s.host())
 		}
 		return
@@ -48,7 +48,7 @@ func (k *reckoner) take(r *seatedRoute, gateway string, seats []seat) {
 	for _, s := range seats {
 		k.takeRoute(r, gateway, s.host(), own)
 	}
-	for _, some := range fresh {
+	for _, some := range entered {
 		k.takeHosts(r, gateway, some)
 	}
 }

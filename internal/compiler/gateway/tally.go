@@ -203,17 +203,17 @@ func (t *Tally) listScarce() map[string]bool {
 		return nil
 	}
 	full := t.listFull()
-	var fresh []string
+	var added []string
 	for gateway, g := range t.gateways {
 		if !full[gateway] && g.hosts == nil {
-			fresh, g.hosts = append(fresh, gateway), map[hostAt]*tallyHost{}
+			added, g.hosts = append(added, gateway), map[hostAt]*tallyHost{}
 		}
 	}
-	if len(fresh) == 0 {
+	if len(added) == 0 {
 		return full
 	}
 	for _, r := range t.routes {
-		for _, gateway := range fresh {
+		for _, gateway := range added {
 			if r.on[gateway] != nil {
 				t.gateways[gateway].countCopies(r, t.b.listSeats(r, gateway), 1)
 			}
@@ -229,9 +229,9 @@ func (t *Tally) listFull() map[string]bool {
 	for _, g := range t.gateways {
 		all = all.plus(g.Spent)
 	}
-	each, full, isFull := t.b.budget.Each(), map[string]bool{}, !nothing.hasRoom(all, t.b.budget.All)
+	each, full, isFull := t.b.budget.Each(), map[string]bool{}, !nothing.fits(all, t.b.budget.All)
 	for gateway, g := range t.gateways {
-		if isFull || !nothing.hasRoom(g.Spent, each) {
+		if isFull || !nothing.fits(g.Spent, each) {
 			full[gateway] = true
 		}
 	}
@@ -240,7 +240,7 @@ func (t *Tally) listFull() map[string]bool {
 		for gateway := range gateways {
 			most = most.plus(t.gateways[gateway].Spent)
 		}
-		if !nothing.hasRoom(most, each) {
+		if !nothing.fits(most, each) {
 			for gateway := range gateways {
 				full[gateway] = true
 			}

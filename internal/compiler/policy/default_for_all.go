@@ -13,13 +13,13 @@ func (d *reporter) reportDefaultsForAll(s *Session) {
 		by.Level == precedence.LevelOf(precedence.Default, precedence.OnGateway) ||
 		by.Level == precedence.LevelOf(precedence.Default, precedence.OnListener) ||
 		by.Level == precedence.LevelOf(precedence.Default, precedence.OnNamespace)
-	if !above || !by.Implied || d.told[by.Origin] {
+	if !above || !by.Implied || d.reported[by.Origin] {
 		return
 	}
-	if d.told == nil {
-		d.told = map[object.Origin]bool{}
+	if d.reported == nil {
+		d.reported = map[object.Origin]bool{}
 	}
-	d.told[by.Origin] = true
+	d.reported[by.Origin] = true
 	d.adviseWhereWritten(by, "turns sessions on for every route below that says nothing of them: for those alone that ask for sessions "+
 		"add disabled: true here, and write the rest as an override; disabled: false says that it is meant")
 }

@@ -46,7 +46,7 @@ func (id Identity) PolicyName() string { return truncateName(id.policyName(), po
 
 func (id Identity) policyName() string {
 	rule := id.name
-	if looksLikeIndex(rule) {
+	if isIndex(rule) {
 		rule = fmt.Sprint(id.index)
 	}
 	name := id.route + "/rule/" + rule
@@ -65,14 +65,14 @@ func (id Identity) Scope() string {
 	switch {
 	case id.name == "":
 		rule = "/matches/" + digestMatches(id.rules, id.index)
-	case looksLikeIndex(id.name):
+	case isIndex(id.name):
 		rule = "/rule/:" + id.name
 	}
 	return truncateName(id.kind+"/"+id.route+rule, policyconfig.MaxScope)
 }
 
-// looksLikeIndex reports whether a rule's name is digits only, or none.
-func looksLikeIndex(name string) bool { return strings.Trim(name, "0123456789") == "" }
+// isIndex reports whether a rule's name is digits only, or none.
+func isIndex(name string) bool { return strings.Trim(name, "0123456789") == "" }
 
 // RouteScope is what tokens are bound to that the rules of the route share, such as HTTPRoute/default/cart.
 func (id Identity) RouteScope() string {

@@ -25,7 +25,7 @@ type reporter struct {
 	options  Options
 	rep      *report.Report
 	policies map[object.Ref]report.Subject // once one is asked for
-	told     map[object.Origin]bool        // the policies whose defaults were told of
+	reported map[object.Origin]bool        // the policies whose defaults were told of
 	holding  map[object.Ref]bool           // whether some field of a policy is effective on the rule
 }
 

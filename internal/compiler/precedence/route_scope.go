@@ -16,8 +16,8 @@ const scopePath = "spec.scope"
 func findScope(entries []*blockEntry) (scope FieldValue, conflicts []Conflict) {
 	var words []*blockEntry
 	for _, e := range entries {
-		said := func(w *blockEntry) bool { return w.Origin.Ref == e.Origin.Ref }
-		if e.Scope != "" && !slices.ContainsFunc(words, said) {
+		isOwn := func(w *blockEntry) bool { return w.Origin.Ref == e.Origin.Ref }
+		if e.Scope != "" && !slices.ContainsFunc(words, isOwn) {
 			words = append(words, e)
 		}
 	}

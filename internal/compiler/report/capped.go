@@ -13,8 +13,8 @@ type run struct {
 	rest   int // the problem that stands for those that are too many
 }
 
-// hasRoom counts an error, and tells whether it is to be reported one by one.
-func (r *Report) hasRoom(code Code, about Subject, unsupported bool) bool {
+// mayAdd counts an error, and tells whether it is to be reported one by one.
+func (r *Report) mayAdd(code Code, about Subject, unsupported bool) bool {
 	r.noted++
 	if name := about.String(); name != r.run.about {
 		r.run = run{about: name}

@@ -167,9 +167,9 @@ func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main 
 func (a *admitter) warnRefused(d *read.Document, fields map[string]any, of sessionapi.APIRelease, errors []report.Problem) {
 	server := crdReleases[of]
 	for _, e := range a.admitters[of].Admit(fields) {
-		isSaid := slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == report.ShownPath(e.Field) })
+		isReported := slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == report.ShownPath(e.Field) })
 		switch {
-		case isSaid || e.Field == "" || e.Field == "<nil>": // which says that there are others
+		case isReported || e.Field == "" || e.Field == "<nil>": // which says that there are others
 		case admission.IsUnknownField(e):
 			a.rep.WarnAt(report.DroppedField, d, e.Field, fmt.Sprintf("is no field of Gateway API %s: its API server refuses the %s, "+
 				"or drops the field without a word where fields are not validated%s", server, d.StringAt("kind"), sayWhere(e.Field)))
