@@ -17,8 +17,8 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// TestEnvoyYAMLIsFresh: the envoy.yaml in the root is what the compiler makes of the quick start.
-func TestEnvoyYAMLIsFresh(t *testing.T) {
+// TestEnvoyYAMLIsCurrent: the envoy.yaml in the root is what the compiler makes of the quick start.
+func TestEnvoyYAMLIsCurrent(t *testing.T) {
 	harness.WasmOnly(t, "the file has the default filter")
 	t.Parallel()
 	code, stdout, stderr := harness.Limpet(t, nil, "compile", "-f", "examples/quickstart", "-t", "envoy",

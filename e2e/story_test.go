@@ -225,10 +225,10 @@ func otherLetter(of byte) string {
 	return "A"
 }
 
-// TestNothingIsTold: without the flags there is no line in Envoy's log, and a ticket is a header like others.
+// TestNothingIsLogged: without the flags there is no line in Envoy's log, and a ticket is a header like others.
 //
 // requirements: S78
-func TestNothingIsTold(t *testing.T) {
+func TestNothingIsLogged(t *testing.T) {
 	t.Parallel()
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
 	envoy := harness.Run(t, deployment)

@@ -86,8 +86,8 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestEqualHostsLookDifferent mints for one host with many nonces and compares the host fields.
-func TestEqualHostsLookDifferent(t *testing.T) {
+// TestTokensOfEqualHostsDiffer mints for one host with many nonces and compares the host fields.
+func TestTokensOfEqualHostsDiffer(t *testing.T) {
 	scope, sess := cart(t)
 	seen := map[string]bool{}
 	for i := range 256 {

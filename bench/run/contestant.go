@@ -140,7 +140,7 @@ func (c *contestant) measure(k kind, n, route int) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(settled)
+	time.Sleep(pause)
 	begin := time.Now()
 	if err := os.Rename(file+".new", file); err != nil {
 		return err
@@ -152,8 +152,8 @@ func (c *contestant) measure(k kind, n, route int) error {
 	return nil
 }
 
-// settled is how long after a change all that it causes has been done.
-const settled = 500 * time.Millisecond
+// pause is how long after a change all that it causes has been done.
+const pause = 500 * time.Millisecond
 
 // edit writes the file with a document of a route anew, to be moved into place.
 func (c *contestant) edit(document string, route int, from, to string) (file string, err error) {

@@ -52,7 +52,7 @@ func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics
 	for i := range policies {
 		for o := session.None + 1; o < session.Outcomes; o++ {
 			m.policies[i][o] = noMetric
-			if len(policies) <= session.FewPolicies || o == session.Fresh || o == session.Pinned {
+			if len(policies) <= session.FewPolicies || o == session.NewSession || o == session.Pinned {
 				m.policies[i][o] = unlabelled(envoy, policyconfig.SessionsCounter(policies[i].Name, o.String()))
 			}
 		}

@@ -90,7 +90,7 @@ func (p *Policy) appendWithoutTokens(dst []byte, line string, others bool) (_ []
 	start := len(dst)
 	for rest := line; rest != ""; {
 		n, value, after := nextCookie(rest)
-		if p.hasCookie(n) && token.Plausible(value) || others && looksLikeSession(value) {
+		if p.hasCookie(n) && token.Plausible(value) || others && hasSessionForm(value) {
 			found = true
 		} else {
 			dst = append(dst, rest[:len(rest)-len(after)]...)
@@ -104,8 +104,8 @@ func (p *Policy) appendWithoutTokens(dst []byte, line string, others bool) (_ []
 	return append(dst[:start], kept...), true
 }
 
-// looksLikeSession tells whether a cookie's value is that of a session of limpet's, whichever: a token, or an envelope.
-func looksLikeSession(value string) bool {
+// hasSessionForm tells whether a cookie's value is that of a session of limpet's, whichever: a token, or an envelope.
+func hasSessionForm(value string) bool {
 	_, _, envelope := token.CutEnvelope(value)
 	return envelope || token.Plausible(value)
 }

@@ -11,7 +11,7 @@ const (
 	// None: no token came and none was issued.
 	None Outcome = iota
 	// Fresh: no token came, one was issued ("new" in counters).
-	Fresh
+	NewSession
 	// Pinned: the token held and the response came from its host.
 	Pinned
 	// Renewed: as Pinned, and the token was written anew for its idle timeout or for a newer key.

@@ -155,7 +155,7 @@ func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 		x.warn(h, InsecureCookie)
 	}
 	if x.outcome == None && issued {
-		return Fresh
+		return NewSession
 	}
 	return x.outcome
 }

@@ -6,33 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
-
-// HeldName is a session's name as it was claimed and as it was emitted in the last result.
-type HeldName struct {
-	Written, Emitted string
-	// Shares says, of the scope that a rule has by itself, that it shared the sessions of its route.
-	Shares bool
-}
-
-// HeldNames has them by the sessions' scopes.
-type HeldNames map[string]HeldName
-
-// HeldNames gives those of the sessions that are on.
-func (d *Decisions) HeldNames() HeldNames {
-	held := HeldNames{}
-	for _, p := range d.Paths {
-		if p.Name != "" && p.Withheld == "" {
-			held[p.Scope] = p.held
-			if p.ofRoute {
-				held[RuleIdentity(p.Route, p.Rule).Scope()] = HeldName{Shares: true}
-			}
-		}
-	}
-	return held
-}
 
 // assignedName is what becomes of a claim.
 type assignedName struct {
@@ -251,55 +226,4 @@ func (a *assignment) compare(x, y *claimant) int {
 	}
 	c, d := x.claims[0], y.claims[0]
 	return cmp.Or(a.order.Compare(c.route.Origin(), d.route.Origin()), cmp.Compare(c.rule, d.rule))
-}
-
-func (c *claim) ruleName() string { return fmt.Sprintf("%s rule %d", c.route, c.rule) }
-
-// listRenames lists the names that were suffixed: first for the backends of a rule, then for other rules of a namespace, then
-// for those of others.
-func listRenames(rules []*namedRule) (renames []Rename) {
-	for i, semanticsRule := range renamingRules {
-		for _, r := range rules {
-			for j, c := range r.claims {
-				names := [...]string{c.written, c.name, r.names[j].shared, r.names[j].text}
-				if names[i] == names[i+1] {
-					continue
-				}
-				rename := Rename{
-					Route: c.route, Rule: c.rule, SemanticsRule: semanticsRule, From: names[i], To: names[i+1],
-					At: c.namePath(), Rival: r.names[j].rival,
-				}
-				if c.nameField != nil {
-					rename.By = c.nameField.FieldValue
-				}
-				renames = append(renames, rename)
-			}
-		}
-	}
-	return renames
-}
-
-// renamingRules are the rules of semantics by which names are suffixed, in their order.
-var renamingRules = []string{"S27", "S26", "S28"}
-
-// CompareRenames puts renames of several parts of an input into the order that they have in one.
-func CompareRenames(a, b Rename) int {
-	step := func(r Rename) int { return slices.Index(renamingRules, r.SemanticsRule) }
-	return cmp.Or(cmp.Compare(step(a), step(b)), resource.ByAge(a.Route, b.Route))
-}
-
-// namePath is the field of the route that a message about the session's name is best put at.
-func (c *claim) namePath() string {
-	if c.nameField != nil && c.nameField.Origin.Ref == c.route.Ref() {
-		return c.nameField.Path
-	}
-	return c.fieldPath().String()
-}
-
-// findHeld gives what is remembered of the session's name: what was claimed before the last suffix.
-func (s *configuredSession) findHeld() HeldName {
-	if s.assigned.text != s.assigned.shared {
-		return HeldName{Written: s.assigned.shared, Emitted: s.assigned.text}
-	}
-	return HeldName{Written: s.name, Emitted: s.assigned.text}
 }
