@@ -27,8 +27,8 @@ type Rules struct {
 	NotBefore int64
 }
 
-// Check judges a session that [Scope.Open] gave, now or earlier, at the time now. It returns Valid, UnknownKey (the
-// key has been retired since, or the session comes from elsewhere), Revoked, NotYetValid, ExpiredAbsolute or ExpiredIdle.
+// Check judges a session that [Scope.Open] gave, now or earlier, at the time now. It returns Valid, UnknownKey (the key
+// has been retired since, or the session comes from elsewhere), Revoked, NotYetValid, ExpiredAbsolute or ExpiredIdle.
 func (s *Scope) Check(sess Session, r Rules, now int64) Verdict {
 	switch {
 	case s.dates.findKey(sess.key, now) < 0:
@@ -45,8 +45,8 @@ func (s *Scope) Check(sess Session, r Rules, now int64) Verdict {
 	return Valid
 }
 
-// isAhead tells whether a moment lies more than some seconds after now. The clock may say anything: where the moment is the
-// later one, their difference has room without sign.
+// isAhead tells whether a moment lies more than some seconds after now. The clock may say anything: where the moment is
+// the later one, their difference has room without sign.
 func isAhead(at, now, seconds int64) bool {
 	return at > now && uint64(at)-uint64(now) > uint64(max(seconds, 0))
 }

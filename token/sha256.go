@@ -7,8 +7,8 @@ import (
 
 // chain is SHA-256's chain value between two blocks (FIPS 180-4 §6.2.2: the words H0 to H7).
 //
-// The standard library's SHA-256 can only start from a saved state by way of bytes and an interface, and TinyGo puts its
-// memory on the heap; compress takes half of its instructions in the filter (docs/performance.md).
+// The standard library's SHA-256 can only start from a saved state by way of bytes and an interface, and TinyGo puts
+// its memory on the heap; compress takes half of its instructions in the filter (docs/performance.md).
 type chain [8]uint32
 
 const (

@@ -62,7 +62,8 @@ func (c *client) connect(address string) error {
 		return err
 	}
 	defer func() { _ = connection.Close() }()
-	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(context.Background())
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).
+		DeltaAggregatedResources(context.Background())
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,11 @@ func (c *client) greet(stream deltaStream) error {
 		if !wildcard && len(c.has[t.URL()]) == 0 {
 			continue
 		}
-		request := &discoveryv3.DeltaDiscoveryRequest{Node: c.node, TypeUrl: t.URL(), InitialResourceVersions: maps.Clone(c.has[t.URL()])}
+		request := &discoveryv3.DeltaDiscoveryRequest{
+			Node:                    c.node,
+			TypeUrl:                 t.URL(),
+			InitialResourceVersions: maps.Clone(c.has[t.URL()]),
+		}
 		if !wildcard {
 			request.ResourceNamesSubscribe = slices.Collect(maps.Keys(c.has[t.URL()]))
 		}

@@ -139,7 +139,8 @@ func (x *exchange) Publish(key, value string) {
 	hostState(&x.stream, data(key), size(key), data(value), size(value))
 }
 
-// Within tells the load balancer itself. No header carries it, so Envoy needs no filter for that, and no client has a say.
+// Within tells the load balancer itself. No header carries it, so Envoy needs no filter for that, and no client has a
+// say.
 func (x *exchange) Within(backend string) {
 	name, key := policyconfig.SubsetMetadata, policyconfig.BackendMetadataKey
 	hostNote(&x.stream, data(name), size(name), data(key), size(key), data(backend), size(backend))

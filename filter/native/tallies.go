@@ -11,9 +11,9 @@ type tally struct {
 	times   uint64
 }
 
-// tallies are those of a worker. Envoy makes the names of a counter's labels anew whenever it is told of one, and a filter has
-// no timer. So of what comes in a second all but a few outcomes are added up while requests wait for their responses, and Envoy is
-// told when the last of them has one or has gone, and with the first request of another second.
+// tallies are those of a worker. Envoy makes the names of a counter's labels anew whenever it is told of one, and a
+// filter has no timer. So of what comes in a second all but a few outcomes are added up while requests wait for their
+// responses, and Envoy is told when the last of them has one or has gone, and with the first request of another second.
 type tallies struct {
 	kept    [16]tally
 	count   int

@@ -2,8 +2,8 @@ package wasmtest
 
 import "strings"
 
-// headers is one header map of a stream. The guest may change it only while it is open; afterwards only the log callback
-// may read it, as in Envoy, which takes the map away from a filter that let the stream continue.
+// headers is one header map of a stream. The guest may change it only while it is open; afterwards only the log
+// callback may read it, as in Envoy, which takes the map away from a filter that let the stream continue.
 type headers struct {
 	lines [][2]string
 	open  bool

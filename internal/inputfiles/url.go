@@ -40,7 +40,8 @@ var fetcher = &http.Client{CheckRedirect: func(next *http.Request, before []*htt
 func (r *reader) addURL(path string) error {
 	at, err := url.Parse(path)
 	if err != nil || at.Host == "" {
-		return errors.New("a URL that is none: it must be http:// or https://, a host and a path") // whose parts may be secret
+		// whose parts may be secret
+		return errors.New("a URL that is none: it must be http:// or https://, a host and a path")
 	}
 	name := at.Redacted()
 	for try := 1; ; try++ {

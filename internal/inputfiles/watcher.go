@@ -34,8 +34,9 @@ const (
 	part     = 50
 )
 
-// samples is how many looks there are of which the shortest says what one costs. A look that takes long is not expensive for that:
-// on a busy machine it waits for its turn, and a pause after the measure of that would leave limpet blind for seconds.
+// samples is how many looks there are of which the shortest says what one costs. A look that takes long is not
+// expensive for that: on a busy machine it waits for its turn, and a pause after the measure of that would leave limpet
+// blind for seconds.
 const samples = 4
 
 // restTime is how long files must have been left alone before they count as written: a program that saves several files

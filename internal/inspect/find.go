@@ -83,7 +83,8 @@ func (f *finder) word(at int) int {
 	return end
 }
 
-// escape is how many of a word's first characters are the rest of an escape, if they are: JSON and URLs write "=" and line breaks so.
+// escape is how many of a word's first characters are the rest of an escape, if they are: JSON and URLs write "=" and
+// line breaks so.
 func (f *finder) escape(at int) int {
 	const hex = 2
 	switch {

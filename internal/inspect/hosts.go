@@ -68,7 +68,12 @@ func (h *hosts) list(address string) (all []string) {
 
 // describe says what a token says.
 func (x *inspector) describe(session *token.Session, hidden bool) *Session {
-	s := &Session{Began: unixTime(session.IssuedAt), LastSeen: unixTime(session.LastSeen), Epoch: session.Epoch, Hidden: hidden}
+	s := &Session{
+		Began:    unixTime(session.IssuedAt),
+		LastSeen: unixTime(session.LastSeen),
+		Epoch:    session.Epoch,
+		Hidden:   hidden,
+	}
 	if hidden || session.Host == (token.Host{}) {
 		return s
 	}

@@ -23,8 +23,8 @@ func AddKey(ring policyconfig.KeyRing, id string, signsFrom time.Time) (policyco
 	return longer, Check(longer)
 }
 
-// ChooseID names a new key of a ring after the day, with a random part: two rings that are made on one day have no id in common, so
-// that a proxy with the other ring says unknown-key and not bad-signature.
+// ChooseID names a new key of a ring after the day, with a random part: two rings that are made on one day have no id
+// in common, so that a proxy with the other ring says unknown-key and not bad-signature.
 func ChooseID(ring policyconfig.KeyRing, now time.Time) string {
 	for {
 		id := now.UTC().Format(time.DateOnly) + "-" + hex.EncodeToString(randomBytes(idBytes))

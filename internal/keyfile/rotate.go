@@ -17,9 +17,13 @@ type Rotation struct {
 	Overlap time.Duration
 }
 
-// Rotate gives the ring as it ought to be at a time, and when to look again: with a fresh key in front when the next has to begin
-// to sign, and without those that are past. Since is when keys without a date began to sign. The ring itself stays as it is.
-func (r Rotation) Rotate(ring policyconfig.KeyRing, since, now time.Time) (next policyconfig.KeyRing, again time.Time, err error) {
+// Rotate gives the ring as it ought to be at a time, and when to look again: with a fresh key in front when the next
+// has to begin to sign, and without those that are past. Since is when keys without a date began to sign. The ring
+// itself stays as it is.
+func (r Rotation) Rotate(
+	ring policyconfig.KeyRing,
+	since, now time.Time,
+) (next policyconfig.KeyRing, again time.Time, err error) {
 	var begins time.Time // of the newest key
 	for _, k := range ring.Keys {
 		at := since

@@ -8,8 +8,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// Owners remembers whose addresses were, which no EndpointSlice says: an address that passes to another pod must not take the
-// sessions of the one before with it.
+// Owners remembers whose addresses were, which no EndpointSlice says: an address that passes to another pod must not
+// take the sessions of the one before with it.
 type Owners struct {
 	// Of has each address that is known.
 	Of map[compiler.HostKey]compiler.HostOwner
@@ -26,8 +26,9 @@ type pastOwners struct {
 	gone   time.Time
 }
 
-// maxFormer is how many former pods of an address are known, so that slices which still name them are not taken for news.
-// maxOwners is how many addresses are; those that have been without a pod for the longest time are forgotten first.
+// maxFormer is how many former pods of an address are known, so that slices which still name them are not taken for
+// news. maxOwners is how many addresses are; those that have been without a pod for the longest time are forgotten
+// first.
 const (
 	maxFormer = 4
 	maxOwners = 100_000
@@ -55,9 +56,9 @@ func newOwners(s Store) (*Owners, error) {
 	return o, err
 }
 
-// See notes which pods are at which addresses, by their uids: none where a pod has gone, and with whole nowhere else either. It gives the
-// addresses that have passed to another pod, in order, which proxies do not know before [Owners.Confirm]. Kept is called once those are
-// remembered: before that nobody may be led to them.
+// See notes which pods are at which addresses, by their uids: none where a pod has gone, and with whole nowhere else
+// either. It gives the addresses that have passed to another pod, in order, which proxies do not know before
+// [Owners.Confirm]. Kept is called once those are remembered: before that nobody may be led to them.
 func (o *Owners) See(
 	pods map[compiler.HostKey][]string, whole bool, now time.Time, kept func(),
 ) (moved []compiler.HostKey, err error) {
@@ -204,8 +205,8 @@ func (o *Owners) describe(at compiler.HostKey) rememberedOwner {
 	return rememberedOwner{known.UID, known.Reused, known.Live, past.former, past.gone}
 }
 
-// isWorthIt leaves out what objects say, and who is forgotten: slices say of an address that had one pod the same again. But one that has
-// no pod now may get another.
+// isWorthIt leaves out what objects say, and who is forgotten: slices say of an address that had one pod the same
+// again. But one that has no pod now may get another.
 func (r rememberedOwner) isWorthIt() bool { return r.Reused || !r.Gone.IsZero() }
 
 // isSameOwner tells whether what two processes remember of an address is the same.

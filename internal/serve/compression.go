@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// compression notes of a stream whether its messages are compressed, which Envoys' are not: what a small one comes to would be known too
-// late.
+// compression notes of a stream whether its messages are compressed, which Envoys' are not: what a small one comes to
+// would be known too late.
 type compression struct{}
 
 type isCompressed struct{}

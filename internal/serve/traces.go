@@ -21,8 +21,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
-// Traces sends a trace of each change to a collector, over OTLP: from the sign of it until it is compiled, and until each Envoy has
-// acknowledged each of its stages. What a collector does not take in time is dropped, and holds up nothing.
+// Traces sends a trace of each change to a collector, over OTLP: from the sign of it until it is compiled, and until
+// each Envoy has acknowledged each of its stages. What a collector does not take in time is dropped, and holds up
+// nothing.
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer

@@ -60,8 +60,8 @@ type Backend struct {
 // Fault is how a backend fails on its own, whatever it is asked.
 type Fault int
 
-// The faults: none, a connection reset before the answer (RST), 503 to every request, and a failure of health checks alone: 503
-// to requests for ReadyPath, or NOT_SERVING.
+// The faults: none, a connection reset before the answer (RST), 503 to every request, and a failure of health checks
+// alone: 503 to requests for ReadyPath, or NOT_SERVING.
 const (
 	NoFault Fault = iota
 	FaultReset

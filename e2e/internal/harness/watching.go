@@ -41,7 +41,9 @@ func RunDraining(t testing.TB, drain time.Duration, documents Documents, ring Ri
 	}
 	w.replace(t, "input/documents.yaml", w.Documents.YAML(t))
 	w.replace(t, "keys.json", ring.JSON(t))
-	flags = append([]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
+	flags = append(
+		[]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")},
+		flags...)
 	w.Running = startLimpet(t, flags, w.Documents.Port, FreePort(t), drain, nil, nil)
 	w.await(t, `changes of the input reach Envoy.*`)
 	return w
@@ -55,13 +57,16 @@ func RunFolder(t testing.TB, files map[string]string, port, adminPort int, ring 
 		w.WriteFile(t, name, text)
 	}
 	w.replace(t, "keys.json", ring.JSON(t))
-	flags = append([]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
+	flags = append(
+		[]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")},
+		flags...)
 	w.Running = startLimpet(t, flags, port, adminPort, time.Second, nil, nil)
 	w.await(t, `changes of the input reach Envoy.*`)
 	return w
 }
 
-// RunStdin is RunWatching on documents that come from the standard input, with files of the input besides, by their names.
+// RunStdin is RunWatching on documents that come from the standard input, with files of the input besides, by their
+// names.
 func RunStdin(t testing.TB, documents Documents, files map[string]string) *Watching {
 	t.Helper()
 	w := &Watching{Documents: documents, folder: t.TempDir()}

@@ -68,8 +68,8 @@ func (n *Node) Logs() string {
 	return all.String()
 }
 
-// answer answers the API server, which asks a kubelet for logs, /containerLogs/NAMESPACE/POD/CONTAINER?sinceTime=TIME, and for
-// connections, /portForward/NAMESPACE/POD.
+// answer answers the API server, which asks a kubelet for logs, /containerLogs/NAMESPACE/POD/CONTAINER?sinceTime=TIME,
+// and for connections, /portForward/NAMESPACE/POD.
 func (n *Node) answer(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if len(parts) < 3 || parts[0] != "containerLogs" && parts[0] != "portForward" {

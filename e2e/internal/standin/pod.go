@@ -246,7 +246,9 @@ func (p *pod) report(ready bool) {
 		return corev1.PodCondition{Type: kind, Status: s, LastTransitionTime: metav1.Now()}
 	}
 	for range 20 {
-		o, err := p.node.client.CoreV1().Pods(p.object.Namespace).Get(context.Background(), p.object.Name, metav1.GetOptions{})
+		o, err := p.node.client.CoreV1().
+			Pods(p.object.Namespace).
+			Get(context.Background(), p.object.Name, metav1.GetOptions{})
 		if err != nil || o.UID != p.object.UID {
 			return
 		}

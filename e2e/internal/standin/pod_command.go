@@ -42,7 +42,10 @@ func (p *pod) command(c *corev1.Container, instead []string) (*exec.Cmd, error) 
 	spec := container{Network: p.network(), Root: root, Mounts: image.mounts()}
 	p.setUser(&spec, c, image.User)
 	for _, m := range c.VolumeMounts {
-		spec.Mounts = append(spec.Mounts, mount{From: filepath.Join(p.files[m.Name], m.SubPath), To: m.MountPath, Write: !m.ReadOnly})
+		spec.Mounts = append(
+			spec.Mounts,
+			mount{From: filepath.Join(p.files[m.Name], m.SubPath), To: m.MountPath, Write: !m.ReadOnly},
+		)
 	}
 	if s := c.SecurityContext; s != nil && s.ReadOnlyRootFilesystem != nil {
 		spec.ReadOnly = *s.ReadOnlyRootFilesystem
@@ -94,7 +97,9 @@ func (p *pod) environment(c *corev1.Container, image Image) (map[string]string, 
 		case from.FieldRef != nil:
 			env[e.Name] = p.field(from.FieldRef.FieldPath)
 		case from.SecretKeyRef != nil:
-			s, err := p.node.client.CoreV1().Secrets(p.object.Namespace).Get(context.Background(), from.SecretKeyRef.Name, metav1.GetOptions{})
+			s, err := p.node.client.CoreV1().
+				Secrets(p.object.Namespace).
+				Get(context.Background(), from.SecretKeyRef.Name, metav1.GetOptions{})
 			if err != nil {
 				return nil, err
 			}
@@ -109,7 +114,8 @@ func (p *pod) environment(c *corev1.Container, image Image) (map[string]string, 
 // field gives one of the downward API.
 func (p *pod) field(path string) string {
 	return map[string]string{
-		"metadata.name": p.object.Name, "metadata.namespace": p.object.Namespace, "status.podIP": p.ip, "spec.nodeName": nodeName,
+		"metadata.name": p.object.Name, "metadata.namespace": p.object.Namespace, "status.podIP": p.ip,
+		"spec.nodeName": nodeName,
 	}[path]
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/dns"
 )
 
-// services stand in for kube-proxy, a cluster's DNS and a cloud's load balancers: connections to an address of a Service go to one of its
-// endpoints that are ready, in turn, and its name leads to it.
+// services stand in for kube-proxy, a cluster's DNS and a cloud's load balancers: connections to an address of a
+// Service go to one of its endpoints that are ready, in turn, and its name leads to it.
 type services struct {
 	client *kubernetes.Clientset
 	names  *dns.Server

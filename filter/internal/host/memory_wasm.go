@@ -25,8 +25,8 @@ var scratch = struct {
 // begin empties scratch. Strings that a host call returned in an earlier callback are void from here on.
 func begin() { scratch.used, scratch.open = 0, true }
 
-// lasting keeps what the host returns outside of streams' callbacks alive from when it asks for the memory until the plugin
-// has it.
+// lasting keeps what the host returns outside of streams' callbacks alive from when it asks for the memory until the
+// plugin has it.
 var lasting []byte
 
 // allocate is called by the host for every value that it returns.

@@ -13,8 +13,8 @@ type envelopes struct {
 	idle *held
 }
 
-// held is what a client's envelope held, from the request to its response: the cookie's attributes and the application's
-// value, of an envelope that we signed.
+// held is what a client's envelope held, from the request to its response: the cookie's attributes and the
+// application's value, of an envelope that we signed.
 type held struct {
 	next       *held
 	text       [token.MaxEnvelope]byte
@@ -59,8 +59,8 @@ func (x *Exchange) Drop() {
 	}
 }
 
-// unwrapCookies takes the application's values out of their envelopes, whatever becomes of the tokens: what a client says
-// that its value is the backend sees, as it would without limpet. The first good token counts.
+// unwrapCookies takes the application's values out of their envelopes, whatever becomes of the tokens: what a client
+// says that its value is the backend sees, as it would without limpet. The first good token counts.
 func (x *Exchange) unwrapCookies(h Request, now int64) {
 	s, e := search{x: x, now: now}, x.policy.engine
 	all := h.All()
@@ -99,8 +99,8 @@ func (s *search) unwrapLine(dst []byte, line string) []byte {
 	return dst
 }
 
-// unwrapHeader is unwrapCookies for a header. Of several values, which no client of a header session sends, the first that is
-// an envelope is left.
+// unwrapHeader is unwrapCookies for a header. Of several values, which no client of a header session sends, the first
+// that is an envelope is left.
 func (x *Exchange) unwrapHeader(h Request, now int64) {
 	s, name := search{x: x, now: now}, x.policy.headerName
 	line, ok := h.Get(name)
@@ -129,8 +129,8 @@ func (s *search) unwrapElement(line string) bool {
 	return false
 }
 
-// unwrap opens an envelope, whose value is in the engine's memory then, and looks whether its token is good. It says false of
-// what is no envelope: that is the application's own.
+// unwrap opens an envelope, whose value is in the engine's memory then, and looks whether its token is good. It says
+// false of what is no envelope: that is the application's own.
 func (s *search) unwrap(text string) bool {
 	p := s.x.policy
 	tok, body, ok := token.CutEnvelope(text)

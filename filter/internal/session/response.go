@@ -30,7 +30,8 @@ func (x *Exchange) respond(h Reply) Outcome {
 	}
 	host, chosen := x.chosen(h)
 	status, _ := h.Get(":status")
-	if (chosen || x.pinned || x.kept) && (status == p.failStatus || mayBeOwn(chosen, status, h)) && h.CodeDetails() != viaUpstream {
+	if (chosen || x.pinned || x.kept) && (status == p.failStatus || mayBeOwn(chosen, status, h)) &&
+		h.CodeDetails() != viaUpstream {
 		return x.notFromUpstream(h)
 	}
 	if p.cfg.OnHostLost != policyconfig.Fail && declined(status, h) {
@@ -67,8 +68,8 @@ func declined(status string, h Reply) bool {
 	return status == "503" && !hasHeader(h, "retry-after")
 }
 
-// leave ends the session on a host that can't serve; the next request is balanced anew. No session begins there. A void token
-// that kept the request in a backend goes too, or the next one would be sent there again.
+// leave ends the session on a host that can't serve; the next request is balanced anew. No session begins there. A void
+// token that kept the request in a backend goes too, or the next one would be sent there again.
 func (x *Exchange) leave(h Reply) Outcome {
 	if !x.pinned && !x.kept {
 		return x.outcome
@@ -160,8 +161,8 @@ func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 	return x.outcome
 }
 
-// keep renews the token of a session that stays, when that was due as the request came, or when the token does not say all
-// that the policy wants to know.
+// keep renews the token of a session that stays, when that was due as the request came, or when the token does not say
+// all that the policy wants to know.
 func (x *Exchange) keep(h Reply) Outcome {
 	p := x.policy
 	idle := p.renewAfter > 0 && x.now-x.session.LastSeen >= p.renewAfter

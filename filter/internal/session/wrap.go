@@ -7,8 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// wrap has the response give the client an envelope for the session, with what the backend sets or, where it sets nothing,
-// with what the client's last one held. It tells whether there is one.
+// wrap has the response give the client an envelope for the session, with what the backend sets or, where it sets
+// nothing, with what the client's last one held. It tells whether there is one.
 func (x *Exchange) wrap(h Reply, sess token.Session, now int64) bool {
 	p := x.policy
 	spoke := p.backendSpoke(h)
@@ -36,8 +36,8 @@ func (x *Exchange) wrap(h Reply, sess token.Session, now int64) bool {
 	return ok
 }
 
-// wrapCookies puts the backend's values of the session's cookie into envelopes. Those that are too long for one, or that take
-// the cookie away, stay as they are.
+// wrapCookies puts the backend's values of the session's cookie into envelopes. Those that are too long for one, or
+// that take the cookie away, stay as they are.
 func (p *Policy) wrapCookies(h Reply, tok string, now int64) (wrapped bool) {
 	e, all := p.engine, h.All()
 	e.growFor(all, "set-cookie", token.MaxEnvelope)
@@ -82,12 +82,20 @@ func (p *Policy) wrapLine(dst []byte, line, tok string, now int64) ([]byte, bool
 // appendEnvelope appends a Set-Cookie line.
 func (p *Policy) appendEnvelope(dst []byte, tok, attributes, value string, now int64) ([]byte, bool) {
 	dst = append(dst, p.cookieHead...)
-	dst, err := p.engine.envelopes.Append(dst, p.scope, tok, attributes, value, now, token.MaxEnvelope-len(p.cfg.SessionName))
+	dst, err := p.engine.envelopes.Append(
+		dst,
+		p.scope,
+		tok,
+		attributes,
+		value,
+		now,
+		token.MaxEnvelope-len(p.cfg.SessionName),
+	)
 	return append(dst, attributes...), err == nil
 }
 
-// renewCookie sets the client's last envelope anew with another token. A cookie that lives for some time does not live longer
-// for that.
+// renewCookie sets the client's last envelope anew with another token. A cookie that lives for some time does not live
+// longer for that.
 func (x *Exchange) renewCookie(h Reply, tok string, now int64) bool {
 	p, e := x.policy, x.policy.engine
 	e.growFor(nil, "", 3*token.MaxEnvelope)
@@ -102,7 +110,8 @@ func (x *Exchange) renewCookie(h Reply, tok string, now int64) bool {
 	return ok
 }
 
-// appendAged appends a cookie's attributes as they are some seconds later; not alive if the client has no such cookie any more.
+// appendAged appends a cookie's attributes as they are some seconds later; not alive if the client has no such cookie
+// any more.
 func appendAged(dst []byte, attributes string, seconds int64) (_ []byte, alive bool) {
 	for rest := attributes; rest != ""; {
 		var one string
@@ -164,7 +173,8 @@ func (x *Exchange) wrapHeader(h Reply, tok string, now int64) bool {
 	return true
 }
 
-// unpin gives the client its application's value without a pin: the host is lost, and the application's session need not be.
+// unpin gives the client its application's value without a pin: the host is lost, and the application's session need
+// not be.
 func (x *Exchange) unpin(h Reply) {
 	p, e := x.policy, x.policy.engine
 	if x.held == nil || p.backendSpoke(h) {
@@ -183,7 +193,8 @@ func (x *Exchange) unpin(h Reply) {
 	}
 }
 
-// appendRemoval appends what has the client forget the cookie of its last envelope, with the attributes that say which it is.
+// appendRemoval appends what has the client forget the cookie of its last envelope, with the attributes that say which
+// it is.
 func (x *Exchange) appendRemoval(dst []byte) []byte {
 	dst = append(dst, x.policy.cookieHead...)
 	for rest := x.held.attributes(); rest != ""; {

@@ -26,7 +26,12 @@ type Admitter struct {
 func New(apiRelease APIRelease, extra ...[]byte) (*Admitter, error) {
 	r, ok := releases[apiRelease]
 	if !ok {
-		return nil, fmt.Errorf("unknown generation of Gateway API %q: supported are %q and %q", apiRelease, Gateway16, Gateway17)
+		return nil, fmt.Errorf(
+			"unknown generation of Gateway API %q: supported are %q and %q",
+			apiRelease,
+			Gateway16,
+			Gateway17,
+		)
 	}
 	a := &Admitter{release: r, extra: map[schema.GroupKind]*crdDefinition{}}
 	for i, text := range extra {
@@ -151,7 +156,8 @@ func (v *crdVersion) checkSchema(obj map[string]any, before field.ErrorList) fie
 	return append(errs, broken...)
 }
 
-// findBroken gives a server's validator for the CEL rules that the object is not shown to keep, nil where it keeps all for certain.
+// findBroken gives a server's validator for the CEL rules that the object is not shown to keep, nil where it keeps all
+// for certain.
 func (v *crdVersion) findBroken(obj map[string]any) func() *cel.Validator {
 	found := unproven{budget: celconfig.RuntimeCELCostBudget, places: map[string]bool{}}
 	found.findUnproven(v.prover(), obj)

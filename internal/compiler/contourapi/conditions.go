@@ -13,8 +13,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
-// HTTPProxyValueCondition is on a header, or a parameter of the query: that it is there, or what its value is, has in it, begins or ends
-// with, or matches as a whole.
+// HTTPProxyValueCondition is on a header, or a parameter of the query: that it is there, or what its value is, has in
+// it, begins or ends with, or matches as a whole.
 type HTTPProxyValueCondition struct {
 	Name     string `json:"name"`
 	Present  bool   `json:"present"`
@@ -79,7 +79,8 @@ func (h *HTTPProxyValueCondition) validate(path *field.Path, judge func(name str
 	return validateExpression(path, regex, value)
 }
 
-// validateExpression wants of an expression that Envoy takes it: for one that it does not it refuses all routes of the listener.
+// validateExpression wants of an expression that Envoy takes it: for one that it does not it refuses all routes of the
+// listener.
 func validateExpression(path *field.Path, is bool, text string) field.ErrorList {
 	if why := re2.Explain(text); is && why != "" {
 		return field.ErrorList{field.Invalid(path, text, why)}

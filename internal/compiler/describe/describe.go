@@ -22,10 +22,11 @@ type Input struct {
 	Traffic       []*lower.BackendTraffic
 	LoadBalancing []loadbalancing.Attachment
 	Subjects      map[object.Ref]report.Subject
-	// SharedPath is the path that a policy's cookie has on the target where that knows one for all matches of a rule; empty
-	// if the policy's own holds. Nil is never.
+	// SharedPath is the path that a policy's cookie has on the target where that knows one for all matches of a rule;
+	// empty if the policy's own holds. Nil is never.
 	SharedPath func(*policyconfig.Policy) string
-	// Withheld says why the target goes without the session that was decided on a path, empty where it does not; nil is never.
+	// Withheld says why the target goes without the session that was decided on a path, empty where it does not; nil is
+	// never.
 	Withheld func(*policy.Decision) string
 	// Budgets are those that the object takes from.
 	Budgets []gateway.Taken
@@ -176,7 +177,8 @@ func (d *describer) findSwitch(e *precedence.Effective) *Origin {
 // describeField shows a field. What depends on the rule's identity or matches is shown as it is emitted.
 func (d *describer) describeField(f *precedence.Field, decision *policy.Decision) Field {
 	out := Field{Name: f.Name, Origin: d.newOrigin(f.FieldValue)}
-	if emitted := d.findEmitted(f.Name, decision); emitted != "" && (f.Level == precedence.BuiltIn && out.Value == "" || f.Unset) {
+	if emitted := d.findEmitted(f.Name, decision); emitted != "" &&
+		(f.Level == precedence.BuiltIn && out.Value == "" || f.Unset) {
 		out.Value = emitted
 	}
 	for _, b := range f.Overrides {

@@ -39,12 +39,16 @@ func (d *describer) sharesScope(ref object.Ref, e *precedence.Effective) bool {
 	return e.On && e.Scope.Value != nil && e.Scope.Origin.Ref == ref && !isIgnored(e, scopeField)
 }
 
-// addOwnField shows a field that the policy writes and that nothing stronger does. Where sessions are off only what says so is effective.
+// addOwnField shows a field that the policy writes and that nothing stronger does. Where sessions are off only what
+// says so is effective.
 func (d *describer) addOwnField(out *Effect, f *precedence.Field, decision *policy.Decision) {
 	e, holds := &decision.Effective, findHolding(f.Name, decision)
 	switch {
 	case !e.On && f.Name != disabledField:
-		out.Overridden = append(out.Overridden, OverriddenField{f.Name, d.newOrigin(f.FieldValue), d.newOrigin(e.Fields[0].FieldValue)})
+		out.Overridden = append(
+			out.Overridden,
+			OverriddenField{f.Name, d.newOrigin(f.FieldValue), d.newOrigin(e.Fields[0].FieldValue)},
+		)
 	case holds != "":
 		out.Overridden = append(out.Overridden, OverriddenField{f.Name, d.newOrigin(f.FieldValue), newTargetOrigin(holds)})
 	default:
@@ -54,5 +58,8 @@ func (d *describer) addOwnField(out *Effect, f *precedence.Field, decision *poli
 
 // writesSome tells whether a policy writes some field that would be effective.
 func writesSome(ref object.Ref, e *precedence.Effective) bool {
-	return slices.ContainsFunc(e.Fields, func(f *precedence.Field) bool { return f.Level != precedence.BuiltIn && f.Origin.Ref == ref })
+	return slices.ContainsFunc(
+		e.Fields,
+		func(f *precedence.Field) bool { return f.Level != precedence.BuiltIn && f.Origin.Ref == ref },
+	)
 }

@@ -24,8 +24,8 @@ func (b *builder) attachRoutes() {
 	}
 }
 
-// withhold takes routes from the listeners of Gateways where there is no room for them, and tells them. They still keep hosts from routes
-// of another kind.
+// withhold takes routes from the listeners of Gateways where there is no room for them, and tells them. They still keep
+// hosts from routes of another kind.
 func (b *builder) withhold() {
 	if len(b.layout.routes) == 0 {
 		return
@@ -130,7 +130,8 @@ func attachReason(refused *field.Error) gatewayv1.RouteConditionReason {
 	}
 }
 
-// joinAll joins a route to listeners. It tells whether there was one with a host in common, and of a host that is taken.
+// joinAll joins a route to listeners. It tells whether there was one with a host in common, and of a host that is
+// taken.
 func joinAll(listeners []*listener, route *Route, key string) (matched bool, shut *field.Error) {
 	for _, l := range listeners {
 		joined, rival := l.join(route)
@@ -169,7 +170,12 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	if len(admitting) == 0 {
 		return field.Forbidden(
 			path,
-			fmt.Sprintf("no listener of %s that it names allows %ss from namespace %s", parentName(ref, key), route.Kind, route.Namespace),
+			fmt.Sprintf(
+				"no listener of %s that it names allows %ss from namespace %s",
+				parentName(ref, key),
+				route.Kind,
+				route.Namespace,
+			),
 		)
 	}
 	matched, shut := joinAll(admitting, route, key)
@@ -186,7 +192,8 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	return nil
 }
 
-// refuseUnknown is for a parent that is not in the input. Of another API's the control plane may know more, so that it is only warned of.
+// refuseUnknown is for a parent that is not in the input. Of another API's the control plane may know more, so that it
+// is only warned of.
 func (b *builder) refuseUnknown(route *Route, path *field.Path, ref gatewayv1.ParentReference) *field.Error {
 	namespace, kind := parentNamespace(route, ref), object.KindGateway
 	if group := parentGroup(ref); group != gatewayv1.GroupName {

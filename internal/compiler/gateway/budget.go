@@ -8,8 +8,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// Budget is how many bytes of routes are laid out at most, in all, and of these for each Gateway and for each namespace of routes. Zero is
-// no limit, where a control plane lays routes out. Envoys take about five times as much memory, and limpet less.
+// Budget is how many bytes of routes are laid out at most, in all, and of these for each Gateway and for each namespace
+// of routes. Zero is no limit, where a control plane lays routes out. Envoys take about five times as much memory, and
+// limpet less.
 type Budget struct{ All int }
 
 // DefaultBudget is what a gigabyte of memory has room for. 10,000 usual routes are half of what a Gateway gets.
@@ -18,8 +19,8 @@ const DefaultBudget = 40 << 20
 // Each is the share of a Gateway, or a namespace.
 func (b Budget) Each() int { return b.All / 5 * 2 }
 
-// Usage is how much is laid out: for each Gateway by its key, for each namespace of routes, and in all. Hosts with equal routes are laid
-// out once.
+// Usage is how much is laid out: for each Gateway by its key, for each namespace of routes, and in all. Hosts with
+// equal routes are laid out once.
 type Usage struct {
 	Gateways, Namespaces map[string]Spent
 	All                  Spent
@@ -74,7 +75,8 @@ func ListFor(namespace string, gateways []string, all []Taken) (some []Taken) {
 // Spent is bytes of routes, and those of them that are copies.
 type Spent struct{ Bytes, Copies int }
 
-// fits reports whether there is room for more. Copies leave half of a budget to what routes have at their own hostnames.
+// fits reports whether there is room for more. Copies leave half of a budget to what routes have at their own
+// hostnames.
 func (s Spent) fits(more Spent, most int) bool {
 	return s.Bytes+more.Bytes <= most && (more.Copies == 0 || s.Copies+more.Copies <= most/2)
 }
@@ -90,8 +92,14 @@ type Shortage struct {
 
 // explain says so of a route on a Gateway.
 func (s Shortage) explain(gateway string) string {
-	return fmt.Sprintf("its matches come to %s on all hostnames and listeners of Gateway %s, more than what goes first leaves of "+
-		"the %s of %s", InMiB(s.Needed), gateway, InMiB(s.Most), s.Budget)
+	return fmt.Sprintf(
+		"its matches come to %s on all hostnames and listeners of Gateway %s, more than what goes first leaves of "+
+			"the %s of %s",
+		InMiB(s.Needed),
+		gateway,
+		InMiB(s.Most),
+		s.Budget,
+	)
 }
 
 // InMiB writes a number of bytes.
@@ -105,7 +113,8 @@ type Layout struct {
 	copies map[hostKey]*copies
 }
 
-// routeAt is a route on the listeners of a Gateway, which has a key, and hostKey a hostname of a listener, which has one, on a port.
+// routeAt is a route on the listeners of a Gateway, which has a key, and hostKey a hostname of a listener, which has
+// one, on a port.
 type (
 	routeAt struct {
 		route   object.Ref
@@ -123,7 +132,8 @@ func (l *Layout) Equal(other *Layout) bool {
 		maps.EqualFunc(l.copies, other.copies, (*copies).equal)
 }
 
-// ListOther lists routes with which something else is left out than with another layout: one at least of those that meet at a hostname.
+// ListOther lists routes with which something else is left out than with another layout: one at least of those that
+// meet at a hostname.
 func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
 	routes := map[object.Ref]bool{}
 	for _, pair := range [2][2]*Layout{{l, other}, {other, l}} {
@@ -141,7 +151,8 @@ func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
 	return routes
 }
 
-// findShortage finds room in a budget for what a namespace's routes need on a Gateway; false, and why, if there is none.
+// findShortage finds room in a budget for what a namespace's routes need on a Gateway; false, and why, if there is
+// none.
 func (u *Usage) findShortage(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
 	each := budget.Each()
 	switch {

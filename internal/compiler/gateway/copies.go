@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// copies are those of a wide hostname's routes that are not made: Envoy looks at one virtual host and no other, so each hostname that it
-// covers would have a copy of them.
+// copies are those of a wide hostname's routes that are not made: Envoy looks at one virtual host and no other, so each
+// hostname that it covers would have a copy of them.
 type copies struct {
 	routes map[object.Ref]Shortage // that are copied nowhere
 	hosts  map[string]Shortage     // that have none of them
@@ -90,10 +90,19 @@ func (b *builder) tellHosts(c *copies, wide ownedHost) {
 
 // tellWithheld tells a route that it is not laid out to the hostnames which one of its own covers.
 func (b *builder) tellWithheld(route *Route, short Shortage, wide ownedHost) {
-	b.rep.WarnFor(report.HostsWithheld, route, report.ReasonHostsWithheld, field.Invalid(field.NewPath("spec", "hostnames"),
-		wide.hostname, fmt.Sprintf(
-			"%s, and those that go first leave no room for this one's matches in the %s of %s: requests for these hostnames do not reach it. "+
-				"Give it fewer matches, or the hostnames that it is for", describeCopies(wide), InMiB(short.Most), short.Budget)))
+	b.rep.WarnFor(
+		report.HostsWithheld,
+		route,
+		report.ReasonHostsWithheld,
+		field.Invalid(field.NewPath("spec", "hostnames"),
+			wide.hostname, fmt.Sprintf(
+				"%s, and those that go first leave no room for this one's matches in the %s of %s: requests for these hostnames "+
+					"do not reach it. Give it fewer matches, or the hostnames that it is for",
+				describeCopies(wide),
+				InMiB(short.Most),
+				short.Budget,
+			)),
+	)
 }
 
 // maxListedHosts is how many hostnames are listed.

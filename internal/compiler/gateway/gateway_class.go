@@ -25,7 +25,10 @@ func (b *builder) listClasses() map[string]gatewayv1.GatewayController {
 }
 
 // servesClass reports whether a Gateway is the controller's.
-func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map[string]gatewayv1.GatewayController) bool {
+func (b *builder) servesClass(
+	g *resource.Object[gatewayv1.Gateway],
+	classes map[string]gatewayv1.GatewayController,
+) bool {
 	class := string(g.Value.Spec.GatewayClassName)
 	path, controller := field.NewPath("spec", "gatewayClassName"), classes[class]
 	switch {
@@ -64,7 +67,8 @@ func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map
 	return false
 }
 
-// isTooNew tells whether a Gateway was made after its class was deleted, which goes with the last one that it had by then.
+// isTooNew tells whether a Gateway was made after its class was deleted, which goes with the last one that it had by
+// then.
 func (b *builder) isTooNew(g *resource.Object[gatewayv1.Gateway]) bool {
 	at := slices.IndexFunc(b.objects.Classes, func(c *resource.Object[gatewayv1.GatewayClass]) bool {
 		return c.Name == string(g.Value.Spec.GatewayClassName)

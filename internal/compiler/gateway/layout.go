@@ -53,7 +53,8 @@ func (k *reckoner) take(r *seatedRoute, gateway string, seats []seat) {
 	}
 }
 
-// takeRoute lays a route of a wide hostname out to the more specific hosts that came before it. Those of its own are no copies.
+// takeRoute lays a route of a wide hostname out to the more specific hosts that came before it. Those of its own are no
+// copies.
 func (k *reckoner) takeRoute(r *seatedRoute, gateway string, at hostAt, own map[hostAt]bool) {
 	if countWildcard(at.hostname) == 0 {
 		return
@@ -75,8 +76,8 @@ func (k *reckoner) takeRoute(r *seatedRoute, gateway string, at hostAt, own map[
 	table.each, table.sizes[r.Route] = table.each+r.size, r.size
 }
 
-// takeHosts gives hosts that have their first route now, and share it, those of each wider hostname that came before. Those that they have
-// themselves are no copies.
+// takeHosts gives hosts that have their first route now, and share it, those of each wider hostname that came before.
+// Those that they have themselves are no copies.
 func (k *reckoner) takeHosts(r *seatedRoute, gateway string, seats []seat) {
 	shared, short, fits := k.hosts[seats[0].host()], map[hostAt]Shortage{}, map[hostAt]bool{}
 	for _, s := range seats {

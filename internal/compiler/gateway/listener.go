@@ -46,7 +46,8 @@ type listener struct {
 type ownerSettings struct {
 	// proxies are those before the Gateway that its owner names.
 	proxies frontProxies
-	// validations say how clients' certificates are verified, and clientCertificate is what backends are shown; nil for nothing.
+	// validations say how clients' certificates are verified, and clientCertificate is what backends are shown; nil for
+	// nothing.
 	validations       clientValidations
 	clientCertificate *ir.Certificate
 }
@@ -57,7 +58,8 @@ type Listener = listener
 // Gateway gives the listener's Gateway.
 func (l *listener) Gateway() *resource.Object[gatewayv1.Gateway] { return l.gateway }
 
-// Name tells the listener from others of the Gateway. That of one from a ListenerSet has slashes, so that no sectionName is it.
+// Name tells the listener from others of the Gateway. That of one from a ListenerSet has slashes, so that no
+// sectionName is it.
 func (l *listener) Name() string {
 	if l.set != nil {
 		return "listenerset/" + l.set.Key() + "/" + string(l.spec.Name)
@@ -99,9 +101,12 @@ func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
 // addGateways collects the listeners of every Gateway whose class the controller serves.
 func (b *builder) addGateways(objects *resource.Objects) {
 	classes := b.listClasses()
-	gateways := slices.SortedStableFunc(slices.Values(objects.Gateways), func(x, y *resource.Object[gatewayv1.Gateway]) int {
-		return b.order.Compare(x.Origin(), y.Origin())
-	})
+	gateways := slices.SortedStableFunc(
+		slices.Values(objects.Gateways),
+		func(x, y *resource.Object[gatewayv1.Gateway]) int {
+			return b.order.Compare(x.Origin(), y.Origin())
+		},
+	)
 	for i, g := range gateways {
 		b.listeners[gatewayKey(object.APIKind(g.Kind).Group, g.Key())] = nil
 		switch {
@@ -135,7 +140,10 @@ func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.A
 }
 
 // listAddresses gives where a Gateway wants to listen, and what is no address.
-func listAddresses(g *resource.Object[gatewayv1.Gateway], bind netip.Addr) (addresses []netip.Addr, faults field.ErrorList) {
+func listAddresses(
+	g *resource.Object[gatewayv1.Gateway],
+	bind netip.Addr,
+) (addresses []netip.Addr, faults field.ErrorList) {
 	addresses, invalid := resource.BindAddresses(g.Value, bind)
 	for _, i := range invalid {
 		path := field.NewPath("spec", "addresses").Index(i).Child("value")

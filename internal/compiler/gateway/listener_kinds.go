@@ -100,8 +100,8 @@ func (b *builder) admits(l *listener, route *Route) bool {
 	}
 }
 
-// selects reports whether a selector selects a namespace. Of one that is not in the input the name alone is known, which
-// is a label of it; a control plane that knows the others has the last word then.
+// selects reports whether a selector selects a namespace. Of one that is not in the input the name alone is known,
+// which is a label of it; a control plane that knows the others has the last word then.
 func (b *builder) selects(selector *metav1.LabelSelector, namespace string) bool {
 	set, known := b.namespaces[namespace]
 	if !known && b.isolated {

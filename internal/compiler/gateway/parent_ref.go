@@ -54,8 +54,8 @@ func parentNamespace(route *Route, ref gatewayv1.ParentReference) string {
 	return route.Namespace
 }
 
-// isGateway reports whether a reference is to a Gateway of the route's API, and not to a Service of a mesh or another implementation's
-// parent.
+// isGateway reports whether a reference is to a Gateway of the route's API, and not to a Service of a mesh or another
+// implementation's parent.
 func isGateway(route *Route, ref gatewayv1.ParentReference) bool {
 	return (ref.Kind == nil || *ref.Kind == object.KindGateway) && parentGroup(ref) == object.APIKind(route.Kind).Group
 }
@@ -69,7 +69,8 @@ func parentGroup(ref gatewayv1.ParentReference) string {
 
 // isListenerSet reports whether a reference is to a ListenerSet.
 func isListenerSet(ref gatewayv1.ParentReference) bool {
-	return ref.Kind != nil && *ref.Kind == object.KindListenerSet && (ref.Group == nil || *ref.Group == gatewayv1.GroupName)
+	return ref.Kind != nil && *ref.Kind == object.KindListenerSet &&
+		(ref.Group == nil || *ref.Group == gatewayv1.GroupName)
 }
 
 // isParent reports whether a reference is to what limpet's listeners are written in.

@@ -22,8 +22,8 @@ func (s *someHosts) cost(more Spent) Spent {
 	return more
 }
 
-// enter enters the hosts among seats that had no routes, and gives those that share: all that are below the same wider hostnames with
-// routes. A listener's own hostname shares with none, for it is there without routes too.
+// enter enters the hosts among seats that had no routes, and gives those that share: all that are below the same wider
+// hostnames with routes. A listener's own hostname shares with none, for it is there without routes too.
 func (k *reckoner) enter(seats []seat) (entered [][]seat) {
 	type group struct {
 		hostAt
@@ -81,7 +81,8 @@ func (k *reckoner) divide(hosts map[hostAt]bool) (all []*someHosts) {
 	return all
 }
 
-// layOut lays a route out to hosts, which have so much more then, if there is room for that and for what it takes besides.
+// layOut lays a route out to hosts, which have so much more then, if there is room for that and for what it takes
+// besides.
 func (k *reckoner) layOut(r *seatedRoute, gateway string, to []*someHosts, more, all Spent) (Shortage, bool) {
 	for _, some := range to {
 		all = all.plus(some.cost(more))

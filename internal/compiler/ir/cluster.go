@@ -85,20 +85,22 @@ type SubjectName struct {
 
 // Endpoint is one host, or all those whose addresses a name has.
 type Endpoint struct {
-	// Host is a DNS name that the proxy itself resolves; empty for a host whose Address is known. With it Address has a port alone.
+	// Host is a DNS name that the proxy itself resolves; empty for a host whose Address is known. With it Address has a
+	// port alone.
 	Host    string
 	Address netip.AddrPort
 	// Draining hosts serve the sessions that they have and get no new ones.
 	Draining bool
 	// Far hosts get requests without a session only while none of the others serves, in a cluster of one backend.
 	Far bool
-	// Unselected is since when the host is no endpoint any more, in nanoseconds since 1970; 0 for one that is. Such a host drains.
+	// Unselected is since when the host is no endpoint any more, in nanoseconds since 1970; 0 for one that is. Such a host
+	// drains.
 	Unselected int64
-	// Unsettled hosts have an address that was another pod's: they are none for proxies that may not know that. It is the uid of the pod that
-	// has it now; empty for others.
+	// Unsettled hosts have an address that was another pod's: they are none for proxies that may not know that. It is the
+	// uid of the pod that has it now; empty for others.
 	Unsettled string
-	// Pod is what has the address, as far as the input says. Proxies are told the object's name, where access logs are to have it, and
-	// no more.
+	// Pod is what has the address, as far as the input says. Proxies are told the object's name, where access logs are to
+	// have it, and no more.
 	Pod Pod
 }
 

@@ -19,7 +19,8 @@ func TakesHeader(rule map[string]any) bool {
 	})
 }
 
-// NewCopy gives a rule of Gateway API, as it is written, once more for one of its backends: for requests with a value in a header besides.
+// NewCopy gives a rule of Gateway API, as it is written, once more for one of its backends: for requests with a value
+// in a header besides.
 func (r *Rule) NewCopy(rule map[string]any, b *Backend, header, value string) map[string]any {
 	rule = runtime.DeepCopyJSON(rule)
 	NarrowMatches(rule, "matches", func(match map[string]any) {

@@ -53,11 +53,12 @@ func (r *Remembered) IsPassing() bool { return len(r.Draining) > 0 || !r.Until.I
 
 // HasPrivateKeys reports whether there are private keys of certificates in it.
 func (c *Config) HasPrivateKeys() bool {
-	return slices.ContainsFunc(c.Listeners, Listener.HasPrivateKeys) || slices.ContainsFunc(c.Clusters, Cluster.ShowsClient)
+	return slices.ContainsFunc(c.Listeners, Listener.HasPrivateKeys) ||
+		slices.ContainsFunc(c.Clusters, Cluster.ShowsClient)
 }
 
-// HasPrivateKeys reports whether there are private keys of certificates in it: TLS that passes through has none, nor has a listener whose
-// Secrets are missing.
+// HasPrivateKeys reports whether there are private keys of certificates in it: TLS that passes through has none, nor
+// has a listener whose Secrets are missing.
 func (l Listener) HasPrivateKeys() bool {
 	return slices.ContainsFunc(l.TLSHosts, func(h TLSHost) bool { return len(h.Certificates) > 0 })
 }
@@ -77,13 +78,14 @@ type Listener struct {
 	// Stream is where connections go as they come, in place of Hosts; with UDP datagrams.
 	Stream *Stream
 	UDP    bool
-	// TrustedProxies are the addresses of those before it whose word on the client's address and protocol is believed. They
-	// matter without TLS only.
+	// TrustedProxies are the addresses of those before it whose word on the client's address and protocol is believed.
+	// They matter without TLS only.
 	TrustedProxies []netip.Prefix
-	// ProxyTLSPorts, if there are any, say that connections come from those proxies alone and begin with the PROXY protocol, and
-	// at which of the ports that it names TLS ends.
+	// ProxyTLSPorts, if there are any, say that connections come from those proxies alone and begin with the PROXY
+	// protocol, and at which of the ports that it names TLS ends.
 	ProxyTLSPorts []uint32
-	// ClientCertificates are what backends are shown that requests go to over TLS: one for each of its Gateways that has some.
+	// ClientCertificates are what backends are shown that requests go to over TLS: one for each of its Gateways that has
+	// some.
 	ClientCertificates []Certificate
 }
 
@@ -91,8 +93,8 @@ type Listener struct {
 type TLSHost struct {
 	// Domain is as in Host; "*" takes connections without a server name too.
 	Domain string
-	// Certificates are what the proxy shows clients. It takes the first that suits the client. Without any, TLS ends at the
-	// backends of Stream.
+	// Certificates are what the proxy shows clients. It takes the first that suits the client. Without any, TLS ends at
+	// the backends of Stream.
 	Certificates []Certificate
 	// Clients is how their certificates are verified; nil for not at all.
 	Clients *ClientValidation
@@ -104,7 +106,8 @@ type TLSHost struct {
 	Stream *Stream
 }
 
-// Stream is where connections or datagrams go: to a cluster, or shared out among several. A cluster without hosts ends them.
+// Stream is where connections or datagrams go: to a cluster, or shared out among several. A cluster without hosts ends
+// them.
 type Stream struct {
 	Cluster string
 	Split   []Share
@@ -141,13 +144,15 @@ type ClientValidation struct {
 type TLSOptions struct {
 	// MinVersion and MaxVersion are 1.2 or 1.3.
 	MinVersion, MaxVersion string
-	// CipherSuites are for TLS 1.2, by the names that OpenSSL has for them, and Protocols what clients may choose from (ALPN).
+	// CipherSuites are for TLS 1.2, by the names that OpenSSL has for them, and Protocols what clients may choose from
+	// (ALPN).
 	CipherSuites, Protocols []string
 }
 
 // Host is a set of routes for a hostname, or several.
 type Host struct {
-	// Domain is a hostname, one with a first label "*" that stands for one or more labels, or "*" for all. It names the host.
+	// Domain is a hostname, one with a first label "*" that stands for one or more labels, or "*" for all. It names the
+	// host.
 	Domain string
 	// Others are further such hostnames that have the routes.
 	Others []string

@@ -55,8 +55,8 @@ func NewTable[K comparable, I Inputs[K, I], R any](name string) *Table[K, I, R] 
 	return &Table[K, I, R]{name: name, entries: map[K]*entry[I, R]{}}
 }
 
-// NewSilentTable makes one for a step that reports what it finds. A result about which there was something to say is made
-// anew every time: what was said names lines of files, and those move while the objects stay the same.
+// NewSilentTable makes one for a step that reports what it finds. A result about which there was something to say is
+// made anew every time: what was said names lines of files, and those move while the objects stay the same.
 func NewSilentTable[K comparable, I Inputs[K, I], R interface{ Silent() bool }](name string) *Table[K, I, R] {
 	t := NewTable[K, I, R](name)
 	t.mayKeep = func(result R) bool { return result.Silent() }

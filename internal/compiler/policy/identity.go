@@ -39,9 +39,9 @@ func (id Identity) RouteName() string {
 	return fmt.Sprintf("%s/%s/rule/%d", strings.ToLower(id.kind), id.route, id.index)
 }
 
-// PolicyName is the name of the rule's policy, such as default/cart/rule/checkout, in counters and logs: with the rule's
-// name where it has one that does not look like an index, else with its index. That of a GRPCRoute has grpcroute/ in
-// front, for an HTTPRoute may have the same name.
+// PolicyName is the name of the rule's policy, such as default/cart/rule/checkout, in counters and logs: with the
+// rule's name where it has one that does not look like an index, else with its index. That of a GRPCRoute has
+// grpcroute/ in front, for an HTTPRoute may have the same name.
 func (id Identity) PolicyName() string { return truncateName(id.policyName(), policyconfig.MaxName) }
 
 func (id Identity) policyName() string {
@@ -56,9 +56,9 @@ func (id Identity) policyName() string {
 	return name
 }
 
-// Scope is what the rule's tokens are bound to, such as HTTPRoute/default/cart/rule/pay; for a rule without a name it is made from
-// its matches, such as HTTPRoute/default/cart/matches/0b3c91d2a7e4f568. Neither changes when other rules are put
-// before it, are taken away or change places. A name of digits has a colon in front: scopes of older compilers
+// Scope is what the rule's tokens are bound to, such as HTTPRoute/default/cart/rule/pay; for a rule without a name it
+// is made from its matches, such as HTTPRoute/default/cart/matches/0b3c91d2a7e4f568. Neither changes when other rules
+// are put before it, are taken away or change places. A name of digits has a colon in front: scopes of older compilers
 // had a rule's index there, and their tokens may still be about.
 func (id Identity) Scope() string {
 	rule := "/rule/" + id.name

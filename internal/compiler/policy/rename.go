@@ -10,8 +10,8 @@ import (
 
 func (c *claim) ruleName() string { return fmt.Sprintf("%s rule %d", c.route, c.rule) }
 
-// listRenames lists the names that were suffixed: first for the backends of a rule, then for other rules of a namespace, then
-// for those of others.
+// listRenames lists the names that were suffixed: first for the backends of a rule, then for other rules of a
+// namespace, then for those of others.
 func listRenames(rules []*namedRule) (renames []Rename) {
 	for i, semanticsRule := range renamingRules {
 		for _, r := range rules {

@@ -77,7 +77,12 @@ var fieldTable = []fieldRow{
 		keepValue,
 		func(c *pluginCookie) *policyconfig.SameSite { return &c.SameSite },
 	),
-	cookieField("secure", func(c *cookieSettings) *bool { return c.Secure }, keepValue, func(c *pluginCookie) *bool { return &c.Secure }),
+	cookieField(
+		"secure",
+		func(c *cookieSettings) *bool { return c.Secure },
+		keepValue,
+		func(c *pluginCookie) *bool { return &c.Secure },
+	),
 	cookieField(
 		"httpOnly",
 		func(c *cookieSettings) *bool { return c.HTTPOnly },
@@ -98,7 +103,12 @@ var fieldTable = []fieldRow{
 	),
 	cookieField("attributes", func(c *cookieSettings) *[]v1alpha1.CookieAttribute { return listOf(&c.Attributes) },
 		convertStrings[v1alpha1.CookieAttribute], func(c *pluginCookie) *[]string { return &c.Attributes }),
-	convertedField(fieldIdentity, func(s *sessionSettings) *v1alpha1.Identity { return s.Identity }, keepValue[v1alpha1.Identity], nil),
+	convertedField(
+		fieldIdentity,
+		func(s *sessionSettings) *v1alpha1.Identity { return s.Identity },
+		keepValue[v1alpha1.Identity],
+		nil,
+	),
 	plainField(
 		"onHostLost",
 		func(s *sessionSettings) *policyconfig.OnHostLost { return s.OnHostLost },
@@ -176,7 +186,11 @@ var fieldTable = []fieldRow{
 		func(s *sessionSettings) *bool { return s.Envelope },
 		func(p *pluginPolicy) *bool { return &p.Envelope },
 	),
-	plainField("forward", func(s *sessionSettings) *bool { return s.Forward }, func(p *pluginPolicy) *bool { return &p.Forward }),
+	plainField(
+		"forward",
+		func(s *sessionSettings) *bool { return s.Forward },
+		func(p *pluginPolicy) *bool { return &p.Forward },
+	),
 }
 
 // fieldIndex gives each field's index in the table by its name.
@@ -256,7 +270,12 @@ func timeoutField(
 	from func(*sessionSettings) (*v1alpha1.Duration, *int64),
 	to func(*pluginPolicy) *policyconfig.Duration,
 ) fieldRow {
-	f := convertedField(name, func(s *sessionSettings) *v1alpha1.Duration { d, _ := from(s); return d }, parsePositiveDuration, to)
+	f := convertedField(
+		name,
+		func(s *sessionSettings) *v1alpha1.Duration { d, _ := from(s); return d },
+		parsePositiveDuration,
+		to,
+	)
 	inSeconds := convertedField(name, func(s *sessionSettings) *int64 { _, n := from(s); return n }, convertSeconds, to)
 	inText := f.read
 	f.read = func(s *sessionSettings, g sessionapi.APIRelease) (any, string, error) {

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// simpleReader reads the YAML that kubectl and most people write: block mappings and sequences, with plain or quoted text
-// without blanks or escapes, small flow collections on one line, comments on lines of their own. It is ten times as
-// fast as a parser for all of YAML. At whatever it is not sure about it gives up, and such a parser decides.
+// simpleReader reads the YAML that kubectl and most people write: block mappings and sequences, with plain or quoted
+// text without blanks or escapes, small flow collections on one line, comments on lines of their own. It is ten times
+// as fast as a parser for all of YAML. At whatever it is not sure about it gives up, and such a parser decides.
 type simpleReader struct {
 	rest   string // after the line at hand
 	number int    // of the line at hand, from 1
@@ -38,7 +38,8 @@ func (s *simpleReader) giveUp() any {
 	return nil
 }
 
-// readDocument reads the one document, which is a mapping. Like the methods below, it notes where things stand unless at is nil.
+// readDocument reads the one document, which is a mapping. Like the methods below, it notes where things stand unless
+// at is nil.
 func (s *simpleReader) readDocument(at *place) map[string]any {
 	s.nextLine()
 	if s.text == "---" {

@@ -2,8 +2,8 @@ package report
 
 import "fmt"
 
-// maxErrors is how many errors of one object are reported one by one. The others are counted: what has so many was not written
-// by hand, and finding the line of each takes time.
+// maxErrors is how many errors of one object are reported one by one. The others are counted: what has so many was not
+// written by hand, and finding the line of each takes time.
 const maxErrors = 100
 
 // run counts the errors that are noted of one subject in a row.

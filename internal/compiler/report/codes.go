@@ -2,8 +2,8 @@ package report
 
 import "slices"
 
-// Code is the stable name of a finding, such as LIM0101: programs and people look it up by that, whatever its words are. It is said
-// where the finding is made. LIM01 and so on are the sections of docs/findings.md.
+// Code is the stable name of a finding, such as LIM0101: programs and people look it up by that, whatever its words
+// are. It is said where the finding is made. LIM01 and so on are the sections of docs/findings.md.
 type Code string
 
 // The codes.
@@ -88,7 +88,8 @@ const (
 type Explanation struct {
 	Code  Code
 	Title string
-	// Broad says that several faults have the code, each with words of its own: only those with equal words are the same finding.
+	// Broad says that several faults have the code, each with words of its own: only those with equal words are the same
+	// finding.
 	Broad bool
 	// Meaning is what it means for who wrote the object, Example what limpet says, and Do what to do about it.
 	Meaning, Example, Do string

@@ -66,8 +66,8 @@ var explainedReading = []Explanation{
 	{
 		Code: DroppedField, Title: "the API server of a release refuses or drops the field",
 		Broad: true,
-		Meaning: "The API server of the release that --gateway-api names, or that the document shows, does not take the field: it " +
-			"refuses the object, or drops the field without a word. limpet reads it all the same.",
+		Meaning: "The API server of the release that --gateway-api names, or that the document shows, does not take the " +
+			"field: it refuses the object, or drops the field without a word. limpet reads it all the same.",
 		Example: "HTTPRoute shop/cart: spec.rules[0].sessionPersistence.cookie: is no field of Gateway API 1.6",
 		Do:      "Write the session in a SessionPersistencePolicy, or raise the cluster's Gateway API and --gateway-api.",
 	},

@@ -53,8 +53,9 @@ var explainedSessions = []Explanation{
 	},
 	{
 		Code: SessionWithheld, Title: "a rule goes without the session that it asks for",
-		Broad:   true,
-		Meaning: "The proxies can't keep the session there, another namespace's would suffer, or its header is in the access log.",
+		Broad: true,
+		Meaning: "The proxies can't keep the session there, another namespace's would suffer, or its header is in the " +
+			"access log.",
 		Example: "HTTPRoute shop/cart: spec.rules[0]",
 		Do:      "Do what the message says.",
 	},

@@ -11,8 +11,8 @@ var explainedTargets = []Explanation{
 	},
 	{
 		Code: NativePin, Title: "a label for Istio's own pin is missing or a stranger's",
-		Meaning: "--istio native-pin=true needs a label on Services, which limpet writes on objects of the input that are its " +
-			"own.",
+		Meaning: "--istio native-pin=true needs a label on Services, which limpet writes on objects of the input that are " +
+			"its own.",
 		Example: "Service shop/cart: metadata.labels",
 		Do:      "Put the label on the Service, as the message says.",
 	},

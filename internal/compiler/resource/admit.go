@@ -30,8 +30,8 @@ type Options struct {
 	Release sessionapi.APIRelease
 	// AssumeAdmitted leaves the CRDs out, for documents that an API server has admitted; defaults are filled in.
 	AssumeAdmitted bool
-	// ExternalControlPlane says that a control plane serves the objects: what limpet does not carry of the kinds that every
-	// control plane knows is its affair, and not refused.
+	// ExternalControlPlane says that a control plane serves the objects: what limpet does not carry of the kinds that
+	// every control plane knows is its affair, and not refused.
 	ExternalControlPlane bool
 	// PlatformKinds are the control plane's own kinds that the target reads and writes; limpet does not judge them.
 	PlatformKinds []schema.GroupVersionKind
@@ -53,7 +53,8 @@ type admitter struct {
 	rep       *report.Report
 }
 
-// loadAdmitters are the admitters by release, made once: our own CRDs are parsed and their CEL rules compiled only then.
+// loadAdmitters are the admitters by release, made once: our own CRDs are parsed and their CEL rules compiled only
+// then.
 var loadAdmitters = sync.OnceValues(func() (map[sessionapi.APIRelease]*admission.Admitter, error) {
 	all := map[sessionapi.APIRelease]*admission.Admitter{}
 	for apiRelease, release := range crdReleases {
@@ -95,9 +96,9 @@ type identity struct {
 	namespace, name string
 }
 
-// mergeTexts brings together what became of documents. Of two with one name the second is refused, and all of a file that can't be
-// read: which objects it would have is open. Some names are those of documents at places elsewhere. It gives the first document of each
-// name, too.
+// mergeTexts brings together what became of documents. Of two with one name the second is refused, and all of a file
+// that can't be read: which objects it would have is open. Some names are those of documents at places elsewhere. It
+// gives the first document of each name, too.
 func mergeTexts(
 	all []*admittedText, texts []*read.Text, elsewhere placesByName, rep *report.Report,
 ) (*Objects, documentsByName) {
@@ -236,7 +237,10 @@ func (a *admitter) isOthers(d *read.Document, k *Kind) bool {
 
 // isCommon reports whether every control plane for Gateway API serves the kinds of a group.
 func isCommon(group string) bool {
-	return slices.Contains([]string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, discoveryv1.GroupName, istioGroup, ""}, group)
+	return slices.Contains(
+		[]string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, discoveryv1.GroupName, istioGroup, ""},
+		group,
+	)
 }
 
 // applyCRDs asks package admission, which also fills in the defaults of the fields.

@@ -53,5 +53,8 @@ func describeTypeError(err error) (path, message string) {
 // case.
 func trimGoTypes(path string) string {
 	parts := strings.Split(path, ".")
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p != "" && unicode.IsUpper(rune(p[0])) }), ".")
+	return strings.Join(
+		slices.DeleteFunc(parts, func(p string) bool { return p != "" && unicode.IsUpper(rune(p[0])) }),
+		".",
+	)
 }

@@ -21,8 +21,9 @@ const (
 )
 
 var endpointSliceKind = newKind(definition[discoveryv1.EndpointSlice]{
-	group: discoveryv1.GroupName, kind: "EndpointSlice", versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
-	fields: sliceFields, validate: validateEndpointSlice,
+	group: discoveryv1.GroupName, kind: "EndpointSlice", versions: []string{"v1"},
+	nameRule: apivalidation.NameIsDNSSubdomain,
+	fields:   sliceFields, validate: validateEndpointSlice,
 	list: func(o *Objects) *[]*Object[discoveryv1.EndpointSlice] { return &o.Slices },
 })
 
@@ -121,9 +122,12 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 	}
 }
 
-// metadataServices are the addresses of clouds' metadata services that are not link-local: Alibaba's, Azure's, and AWS's of IPv6.
+// metadataServices are the addresses of clouds' metadata services that are not link-local: Alibaba's, Azure's, and
+// AWS's of IPv6.
 var metadataServices = []netip.Addr{
-	netip.AddrFrom4([4]byte{100, 100, 100, 200}), netip.AddrFrom4([4]byte{168, 63, 129, 16}), netip.MustParseAddr("fd00:ec2::254"),
+	netip.AddrFrom4(
+		[4]byte{100, 100, 100, 200},
+	), netip.AddrFrom4([4]byte{168, 63, 129, 16}), netip.MustParseAddr("fd00:ec2::254"),
 }
 
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})

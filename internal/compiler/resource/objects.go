@@ -35,8 +35,8 @@ type Object[T any] struct {
 	Sessions map[string]*sessionapi.InlineSession
 	// Faults are what limpet does not support in the object, by path.
 	Faults []Fault
-	// Unserved are the parents of a route that are none of limpet's, in the words of its document; RuleExtras have what its rules
-	// say that Gateway API has no fields for, or are empty.
+	// Unserved are the parents of a route that are none of limpet's, in the words of its document; RuleExtras have what
+	// its rules say that Gateway API has no fields for, or are empty.
 	Unserved   []foreign.Unserved
 	RuleExtras []foreign.Rule
 	// Host is how a route attaches that names no parents; nil for one of Gateway API.
@@ -54,7 +54,8 @@ func (o *Object[T]) ExtraOf(rule int) foreign.Rule {
 // Verifies reports whether hosts of a rule's backends have to show who they are.
 func (o *Object[T]) Verifies() bool {
 	return slices.ContainsFunc(o.RuleExtras, func(r foreign.Rule) bool {
-		return r.Mirror.Validation != nil || slices.ContainsFunc(r.Backends, func(b foreign.Backend) bool { return b.Validation != nil })
+		return r.Mirror.Validation != nil ||
+			slices.ContainsFunc(r.Backends, func(b foreign.Backend) bool { return b.Validation != nil })
 	})
 }
 
@@ -76,7 +77,8 @@ type Objects struct {
 	Gateways []*Object[gatewayv1.Gateway]
 	// ListenerSets add listeners to Gateways.
 	ListenerSets []*ListenerSet
-	// Routes are HTTPRoutes, and in their shape GRPCRoutes, the routes of connections (IsStreamRoute) and those of other APIs.
+	// Routes are HTTPRoutes, and in their shape GRPCRoutes, the routes of connections (IsStreamRoute) and those of other
+	// APIs.
 	Routes   []*Object[gatewayv1.HTTPRoute]
 	Services []*Object[corev1.Service]
 	Slices   []*Object[discoveryv1.EndpointSlice]

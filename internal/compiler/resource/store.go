@@ -31,7 +31,8 @@ type storedSource struct {
 	cache   Cache // of a source with several documents
 	objects *Objects
 	rep     report.Report
-	// names are those of its documents, and elsewhere says for some of them where the document of another source is that has it.
+	// names are those of its documents, and elsewhere says for some of them where the document of another source is that
+	// has it.
 	names     documentsByName
 	elsewhere placesByName
 	// alone is what there is to say of the source whatever other sources there are.
@@ -47,8 +48,8 @@ func NewStore(o Options) *Store {
 	}
 }
 
-// Set takes in sources that may be new or have changed. Objects whose documents read as before are the same ones, wherever in
-// their source they stand.
+// Set takes in sources that may be new or have changed. Objects whose documents read as before are the same ones,
+// wherever in their source they stand.
 func (s *Store) Set(sources []read.Source) error {
 	sources = slices.DeleteFunc(slices.Clone(sources), func(source read.Source) bool {
 		before := s.sources[source.Name]

@@ -20,7 +20,9 @@ func suggestValue(e *field.Error) string {
 }
 
 // alternativesPattern is what the schema validator says of oneOf and anyOf: the path stands in the message alone.
-var alternativesPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"([^"]+)" (must validate .*)$`) })
+var alternativesPattern = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^"([^"]+)" (must validate .*)$`) },
+)
 
 func cutPath(detail string) (path, rest string) {
 	if parts := alternativesPattern().FindStringSubmatch(detail); parts != nil {

@@ -193,8 +193,8 @@ func hasPlainKeys(s *structpb.Struct) bool {
 	return true
 }
 
-// writeStruct writes a Struct after its key. Each route with sessions has one, so that what it mostly holds, texts, takes no way
-// through JSON.
+// writeStruct writes a Struct after its key. Each route with sessions has one, so that what it mostly holds, texts,
+// takes no way through JSON.
 func (w *writer) writeStruct(s *structpb.Struct, indent int) {
 	if len(s.GetFields()) == 0 {
 		w.writeText(" {}\n")
