@@ -116,7 +116,7 @@ func (d *death) healthy(t *testing.T) int {
 	return int(d.envoy.Stat(t, "cluster."+d.cluster("checked")+".membership_healthy"))
 }
 
-// escaping are the variants whose sessions must all find a host that works. Without a guard a client that begins anew
+// escaping are the variants whose sessions must all find a host that works. Without a guard a client that begins again
 // meets nine hosts of ten that each take the route's timeout: it is not worth waiting for.
 func (d *death) escaping() []string {
 	return slices.DeleteFunc(slices.Clone(variants), func(variant string) bool {

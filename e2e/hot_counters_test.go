@@ -6,7 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// TestCountersGoOn: a change of policies or keys begins no counter anew, also not that of a policy that no request has met
+// TestCountersGoOn: a change of policies or keys begins no counter again, also not that of a policy that no request has met
 // since, nor those of the changes before.
 func TestCountersGoOn(t *testing.T) {
 	t.Parallel()

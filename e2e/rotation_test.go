@@ -133,7 +133,7 @@ func (all *tenants) wantSignedWith(t *testing.T, ring harness.Ring, scope string
 }
 
 // TestRingInEnvironmentSignsWithTheFirstKey: the first key signs, all verify, and a token of a later key is signed
-// anew on use.
+// again on use.
 func TestRingInEnvironmentSignsWithTheFirstKey(t *testing.T) {
 	t.Parallel()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"))

@@ -169,7 +169,7 @@ func nested[T, C any](fields []field[C], get func(*T) *C) setter[T] {
 	}
 }
 
-// objects is for lists of objects, each decoded into a value that begins as fresh.
+// objects is for lists of objects, each decoded into a value from create.
 func objects[T, E any](count countRange, fields []field[E], create func() E, get func(*T) *[]E) setter[T] {
 	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		n, ok := d.size(at, v, count)

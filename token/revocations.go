@@ -43,7 +43,7 @@ func (r *Revocations) AddBackend(tag uint32, before int64) {
 }
 
 // has reports whether an authentic session is revoked at the time now. A session began on its host: one that moves
-// begins anew.
+// begins again.
 func (r *Revocations) has(sess *Session, now int64) bool {
 	for i := range r.sessions {
 		if s := &r.sessions[i]; s.id == sess.Parts.ID && (s.until == 0 || now < s.until) {

@@ -17,7 +17,7 @@ var sealedScope = sealed{
 
 const labelGatewayRoot = "limpet.dev/v1 gateway root\x00"
 
-// GatewayID names a Gateway, and no other one, be it of the same name later: neither namespaces nor names have slashes.
+// GatewayID names a Gateway, and no other one, even of the same name later: neither namespaces nor names have slashes.
 func GatewayID(namespace, name, uid string) string { return namespace + "/" + name + "/" + uid }
 
 // ForGateway derives the root secret of a Gateway by its [GatewayID]. It says nothing of r, and nothing of other

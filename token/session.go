@@ -46,7 +46,7 @@ func (s *Scope) Check(sess Session, r Rules, now int64) Verdict {
 }
 
 // isAhead tells whether a moment lies more than some seconds after now. The clock may say anything: where the moment is
-// the later one, their difference has room without sign.
+// the later one, their difference fits without sign.
 func isAhead(at, now, seconds int64) bool {
 	return at > now && uint64(at)-uint64(now) > uint64(max(seconds, 0))
 }
@@ -79,7 +79,7 @@ func (s *Scope) Signed(sess Session, now int64) Session {
 }
 
 // Stale reports whether another key signs at now than the one that signed the session's token, so that the
-// token should be made anew while both verify. While no key signs, nothing is stale.
+// token should be made again while both verify. While no key signs, nothing is stale.
 func (s *Scope) Stale(sess Session, now int64) bool {
 	i := s.dates.signer(now)
 	return i >= 0 && s.dates[i].tag != sess.key

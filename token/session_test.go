@@ -170,7 +170,7 @@ func wantOpen(t *testing.T, s *Scope, tok string, now int64) Session {
 	return sess
 }
 
-// TestStaleWithoutSigner: what can't be made anew is not stale.
+// TestStaleWithoutSigner: what can't be made again is not stale.
 func TestStaleWithoutSigner(t *testing.T) {
 	ring := mustRing(t, Key{ID: "a", Secret: countUp(0, 32), NotBefore: noon})
 	scope := ring.Scope(cartScope)

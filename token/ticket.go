@@ -21,7 +21,7 @@ const (
 )
 
 // AppendTicket appends a ticket that is good in this scope until the time ends, TicketLife after now at the most: who
-// has it is told what becomes of the sessions of their own requests.
+// has it sees what becomes of the sessions of their own requests.
 func (s *Scope) AppendTicket(dst []byte, now, ends int64) ([]byte, error) {
 	i := s.dates.signer(now)
 	switch {

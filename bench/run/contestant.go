@@ -164,7 +164,7 @@ func (c *contestant) measure(k kind, n, route int) error {
 // pause is how long after a change all that it causes has been done.
 const pause = 500 * time.Millisecond
 
-// edit writes the file with a document of a route anew, to be moved into place.
+// edit writes the file with a document of a route again, to be moved into place.
 func (c *contestant) edit(document string, route int, from, to string) (file string, err error) {
 	files, err := filepath.Glob(filepath.Join(c.folder, "*.yaml"))
 	if err != nil {

@@ -64,7 +64,7 @@ func readEvents(name string) (map[string]string, error) {
 	return results, lines.Err()
 }
 
-// whole stands for a run that fails, be it for a test or for what all of them need.
+// whole stands for a run that fails, for a test or for what all of them need.
 const whole = "all of it"
 
 // nameOf is the name of the suite's test that an event is of; empty for none. The suite chooses tests by features, and

@@ -30,7 +30,7 @@ type crowd struct {
 
 const (
 	crowdSize = 8
-	// perConnection is how many requests a client sends before it connects anew: only new connections see a new configuration.
+	// perConnection is how many requests a client sends before it connects again: only new connections see a new configuration.
 	perConnection = 20
 )
 

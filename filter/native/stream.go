@@ -146,7 +146,7 @@ func (x *exchange) Within(backend string) {
 	hostNote(&x.stream, data(name), size(name), data(key), size(key), data(backend), size(backend))
 }
 
-// Lead changes the header that routes match, and has Envoy choose the route anew: to a dynamic module it leaves that.
+// Lead changes the header that routes match, and has Envoy choose the route again: to a dynamic module it leaves that.
 func (x *exchange) Lead(value string) {
 	name := x.worker.backendHeader
 	if value != "" {

@@ -59,7 +59,7 @@ func (m *headers) replace(name, value string) {
 	m.add(name, value)
 }
 
-// out is what the caller gets: later changes to it cannot reach into the map's spare room.
+// out is what the caller gets: later changes to it cannot reach into the map's spare capacity.
 func (m *headers) out() [][2]string {
 	return m.lines[:len(m.lines):len(m.lines)]
 }

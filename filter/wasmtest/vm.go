@@ -51,7 +51,7 @@ type VM struct {
 	current *Stream   // whose callback runs; nil for the root context
 	open    []*Stream // streams that the guest knows
 	lastID  uint32
-	path    []byte // a property's path, joined: kept between calls for its room
+	path    []byte // a property's path, joined: kept between calls for its capacity
 
 	logs    []Log
 	metrics metrics

@@ -51,7 +51,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// turn makes the file the older one, and begins anew.
+// turn makes the file the older one, and begins again.
 func (l *Log) turn() error {
 	name := l.Name()
 	if err := errors.Join(l.file.Close(), os.Rename(name, name+".old")); err != nil {

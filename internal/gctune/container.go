@@ -57,7 +57,7 @@ func readLimit(file string) int64 {
 	return limit
 }
 
-// atMost is the lesser limit, of which 0 is none.
+// atMost is the lesser limit; 0 is none.
 func atMost(a, b int64) int64 {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// What the collector is told. At Go's own 100 percent a third of the processor's time went into collecting, on 10,000
+// The collector's settings. At Go's own 100 percent a third of the processor's time went into collecting, on 10,000
 // routes with their policies, Services and EndpointSlices; within the limit, which they reach, it is a tenth.
 const (
 	gcPercent = 400

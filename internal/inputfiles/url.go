@@ -25,7 +25,7 @@ func IsURL(path string) bool {
 	return strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")
 }
 
-// fetcher keeps what came by TLS from being told by another way.
+// fetcher refuses to go from TLS to plain HTTP.
 var fetcher = &http.Client{CheckRedirect: func(next *http.Request, before []*http.Request) error {
 	switch {
 	case len(before) >= maxRedirects:

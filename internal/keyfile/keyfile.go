@@ -107,7 +107,7 @@ func Ring(ring policyconfig.KeyRing) (*token.Ring, error) {
 	return token.NewRing(keys)
 }
 
-// CheckNotExpired refuses a ring of which no key verifies any more: with it, no request would have a session.
+// CheckNotExpired refuses a ring without a key that still verifies: with it, no request would have a session.
 func CheckNotExpired(ring policyconfig.KeyRing, now time.Time) error {
 	for i := range ring.Keys {
 		if end := ring.EndOf(&ring.Keys[i]); end == 0 || int64(end) > now.Unix() {

@@ -37,8 +37,8 @@ var (
 	}
 )
 
-// Load reads what is remembered in the stores of the kinds; nil is one of nothing. What can't be read begins anew, and
-// the reason is told.
+// Load reads what is remembered in the stores of the kinds; nil is one of nothing. What can't be read begins again, and
+// the reason is reported.
 func Load(open func(*Kind) Store, tell func(lost string, why error)) *Memory {
 	m := &Memory{}
 	load := func(kind *Kind, read func(Store) error) {

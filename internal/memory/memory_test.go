@@ -66,7 +66,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestIsSame: two processes that see the same a few seconds apart remember the same, and need not write it anew.
+// TestIsSame: two processes that see the same a few seconds apart remember the same, and need not write it again.
 func TestIsSame(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0).UTC()
 	for _, c := range []struct {

@@ -92,7 +92,7 @@ func (o *Owners) See(
 	return moved, err
 }
 
-// Keep has it remembered, if there is news besides addresses that have passed to another pod.
+// Keep stores it, if anything else has changed than addresses that have passed to another pod.
 func (o *Owners) Keep() error {
 	if !o.unsaved {
 		return nil
@@ -128,7 +128,8 @@ func (o *Owners) seeAt(at compiler.HostKey, uids []string) (learnt, passed bool)
 	return true, true
 }
 
-// notePresence notes that an address that is known is without a pod, or is so no more. It tells whether that is news.
+// notePresence notes that an address that is known is without a pod, or is so no more. It reports whether that is a
+// change.
 func (o *Owners) notePresence(at compiler.HostKey, there bool, now time.Time) (changed bool) {
 	past := o.history[at]
 	if _, known := o.Of[at]; !known || there == past.gone.IsZero() {

@@ -32,7 +32,7 @@ func (s Style) On(to io.Writer) Style {
 	return s
 }
 
-// maxAlike is how many objects of one finding are told of one by one.
+// maxAlike is how many objects of one finding are listed one by one.
 const maxAlike = 3
 
 // severityColor has how findings' lines begin, with the color. A finding has one severity, whatever command tells of

@@ -30,7 +30,7 @@ func (compression) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	}
 }
 
-// TagConn is for a connection, of which nothing is noted.
+// TagConn is for a connection; nothing is noted.
 func (compression) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
 // HandleConn is, too.

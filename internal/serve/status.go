@@ -88,8 +88,8 @@ func NewRPC(config *tls.Config, age, deadline time.Duration) *grpc.Server {
 }
 
 // limitAge has a connection take no more streams before its own ends, from four fifths of the age on, so that an Envoy
-// comes back on another one: it is judged anew, and may find another replica. One that owes an answer then, and goes on
-// owing it, is cut off.
+// comes back on another one: it is judged again, and may find another replica. One that owes an answer then, and goes
+// on owing it, is cut off.
 func limitAge(p keepalive.ServerParameters, age, deadline time.Duration) keepalive.ServerParameters {
 	if age > 0 {
 		p.MaxConnectionAge = age * 7 / 10 // give or take a tenth of that, says gRPC
@@ -129,7 +129,7 @@ func RegisterKeys(to prometheus.Registerer, keys func() keyfile.Fingerprints) {
 // The results of a compilation.
 const compiledOK, compiledRefused = "ok", "refused"
 
-// NewCompileMetrics makes the metrics of compilations, and the function that they are told by.
+// NewCompileMetrics makes the metrics of compilations, and the function that updates them.
 func NewCompileMetrics(to prometheus.Registerer) func(time.Duration, error) {
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "limpet_compile_seconds", Help: "How long a compilation took, by what became of it.",

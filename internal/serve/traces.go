@@ -106,7 +106,7 @@ func (t *Traces) Staged(c xds.ClientStatus, stage string, since time.Time, took 
 	span.End(trace.WithTimestamp(since.Add(took)))
 }
 
-// identify gives a change's trace and first span, which all that is told of it has in common.
+// identify gives a change's trace and first span, which all its spans have in common.
 func identify(gateway string, since time.Time) trace.SpanContext {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", gateway, since.UnixNano()))
 	return trace.NewSpanContext(trace.SpanContextConfig{

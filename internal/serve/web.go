@@ -8,7 +8,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/callers"
 )
 
-// mostWeb is how many connections a web server has, of which nobody knows whose they are. The oldest go where there are
+// mostWeb is how many unidentified connections a web server has. The oldest go where there are
 // more.
 const mostWeb = 256
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// resamples is how many times the rounds are drawn anew for an interval.
+// resamples is how many times the rounds are drawn again for an interval.
 const resamples = 4000
 
 // Interval is an estimate with its 90 % interval.

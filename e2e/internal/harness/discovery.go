@@ -48,7 +48,7 @@ func (d *Discovery) Set(t testing.TB, config policyconfig.Config) {
 	d.publish(t)
 }
 
-// SetText moves another text into place as the plugin's configuration, be it valid or not.
+// SetText moves another text into place as the plugin's configuration, valid or not.
 func (d *Discovery) SetText(t testing.TB, text string) {
 	t.Helper()
 	d.plugin.SetPluginText(t, text)

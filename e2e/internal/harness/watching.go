@@ -137,7 +137,7 @@ func (w *Watching) live(t testing.TB, line string) string {
 	return line
 }
 
-// SetText puts a text into the documents' place, be it valid or not, and gives what limpet says of that.
+// SetText puts a text into the documents' place, valid or not, and gives what limpet says of that.
 func (w *Watching) SetText(t testing.TB, text string) string {
 	t.Helper()
 	w.replace(t, "input/documents.yaml", text)

@@ -26,7 +26,7 @@ const (
 const (
 	bridge = "pods0"
 	// A bridge without a hardware address of its own has the lowest one of its ports: Pods that come and go would change
-	// it, and others' packets went to the former one until they asked anew, which looks like a proxy that hangs.
+	// it, and others' packets went to the former one until they asked again, which looks like a proxy that hangs.
 	hardware = "02:00:0a:f5:00:01"
 )
 

@@ -10,7 +10,7 @@ import (
 
 // These are the host calls that the plugin makes, as proxy-wasm ABI 0.2.1 names them. Each returns a status, 0 for
 // success. What a call returns besides comes through result, for a variable that the host writes to would be allocated
-// anew for every call.
+// again for every call.
 
 //go:wasmimport env proxy_log
 func proxyLog(level uint32, text unsafe.Pointer, size uint32) uint32

@@ -124,7 +124,7 @@ type reply struct {
 	end    bool
 	// fetched are all lines, once they have been read.
 	fetched [][2]string
-	// text is the room for the host that the pin header names.
+	// text is the buffer for the host that the pin header names.
 	text [session.MaxPin]byte
 }
 

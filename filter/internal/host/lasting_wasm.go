@@ -12,8 +12,8 @@ import "strconv"
 // itself, so that it gets one only once.
 const (
 	lastingKey = "limpet.counters"
-	// maxLasting bounds the names, of which each costs a new VM two host calls and Envoy some 650 bytes. Counters beyond
-	// it begin anew with a new VM.
+	// maxLasting bounds the names: each costs a new VM two host calls and Envoy some 650 bytes. Counters beyond
+	// it begin again with a new VM.
 	maxLasting = 20_000
 )
 

@@ -14,7 +14,7 @@ const pageSize = 64 << 10
 func memoryBytes() int64 { return int64(memoryPages(0)) * pageSize }
 
 // scratch is where the host puts what it returns during one callback of a stream, so that requests allocate nothing.
-// Where the room does not suffice, twice as much takes its place for good; what Envoy allows for a request's headers
+// Where the buffer is too small, one of twice the size replaces it for good; what Envoy allows for a request's headers
 // bounds it.
 var scratch = struct {
 	buffer []byte
@@ -38,7 +38,7 @@ func allocate(size uint32) unsafe.Pointer {
 		return unsafe.Pointer(&lasting[0])
 	}
 	if uint64(scratch.used)+uint64(size) >= uint64(len(scratch.buffer)) {
-		// Strings in the room of before keep it until this callback ends.
+		// Strings in the former buffer keep it until this callback ends.
 		scratch.buffer, scratch.used = make([]byte, max(2*uint64(len(scratch.buffer)), uint64(size)+1)), 0
 	}
 	p := unsafe.Pointer(&scratch.buffer[scratch.used])

@@ -212,7 +212,7 @@ func (e *Engine) openScopes(list []policyconfig.Policy, keys string, to Destinat
 	return scopes, nil
 }
 
-// growLine makes room for the lines of an entry's policies.
+// growLine allocates the lines of an entry's policies.
 func (e *Engine) growLine(r *routePolicies) {
 	longest := 0
 	r.each(func(p *Policy) { longest = max(longest, p.longestLine()) })

@@ -155,7 +155,7 @@ func (e *Engine) collectCookies(all [][2]string, p *Policy, others bool) (found 
 // filled.
 func (e *Engine) grow(all [][2]string) { e.growFor(all, "cookie", 0) }
 
-// growFor is room for the lines of that name, and for some bytes more for each and once.
+// growFor allocates for the lines of that name, and for some more bytes for each line and once.
 func (e *Engine) growFor(all [][2]string, name string, more int) {
 	bytes, lines := more, 0
 	for _, kv := range all {

@@ -23,7 +23,7 @@ type Request interface {
 	// Within has the proxy look for another host among those of the backend with that tag, where the pinned one can't
 	// serve.
 	Within(backend string)
-	// Lead has the proxy choose the route anew, which leads to one backend of a split: the value is that of the header
+	// Lead has the proxy choose the route again, which leads to one backend of a split: the value is that of the header
 	// which the route matches. Without a value the client's is taken away, should it have one.
 	Lead(value string)
 	// Balance leaves the choice of the host to the proxy, whatever the client would like.

@@ -38,7 +38,7 @@ func (k Keys) Fingerprint() token.Fingerprint {
 	return k.ring.Fingerprint()
 }
 
-// Read reads the filter's JSON and its keys, of which several engines may be made. What it returns keeps pieces of the
+// Read reads the filter's JSON and its keys; several engines may be made of them. What it returns keeps pieces of the
 // JSON and does not change.
 func Read(data string, getenv func(string) string) (*policyconfig.Config, Keys, []error) {
 	cfg, list := policyconfig.Parse(data)

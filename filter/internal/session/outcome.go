@@ -14,7 +14,7 @@ const (
 	NewSession
 	// Pinned: the token held and the response came from its host.
 	Pinned
-	// Renewed: as Pinned, and the token was written anew for its idle timeout or for a newer key.
+	// Renewed: as Pinned, and the token was written again for its idle timeout or for a newer key.
 	Renewed
 	// Moved: the token held, but its host did not serve; another did.
 	Moved

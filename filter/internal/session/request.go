@@ -33,7 +33,7 @@ type Exchange struct {
 	now int64
 	// cacheableMethod is whether the method is GET or HEAD, whose responses caches store; known where the policy asks.
 	cacheableMethod bool
-	// debug is whether the client has a ticket and so is told what becomes of the session.
+	// debug is whether the client has a ticket and so gets headers that say what becomes of the session.
 	debug bool
 	// badTicket is whether the client has one that can't be verified.
 	badTicket bool

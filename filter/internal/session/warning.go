@@ -57,7 +57,7 @@ const (
 // warnings are what an engine remembers for its lines.
 type warnings struct {
 	lines int
-	until uint32 // when lines begins anew
+	until uint32 // when lines begins again
 	// passed are routes without a policy that requests came on, and moves is where sessions moved to; the oldest go first.
 	passed  [16]passedRoute
 	oldest  int
@@ -162,7 +162,7 @@ type PassHost interface {
 	Now() int64
 	// Steered tells whether the client itself named a host that the proxy would have taken, and keeps the proxy from it.
 	Steered() bool
-	// CountSteered counts such a request, and CountPassed one on a route of which the plugin configuration says nothing.
+	// CountSteered counts such a request, and CountPassed one on a route that the plugin configuration does not mention.
 	CountSteered()
 	CountPassed()
 }

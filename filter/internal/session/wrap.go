@@ -94,7 +94,7 @@ func (p *Policy) appendEnvelope(dst []byte, tok, attributes, value string, now i
 	return append(dst, attributes...), err == nil
 }
 
-// renewCookie sets the client's last envelope anew with another token. A cookie that lives for some time does not live
+// renewCookie sets the client's last envelope again with another token. A cookie that lives for some time does not live
 // longer for that.
 func (x *Exchange) renewCookie(h Reply, tok string, now int64) bool {
 	p, e := x.policy, x.policy.engine

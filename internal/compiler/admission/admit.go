@@ -60,7 +60,7 @@ func (a *Admitter) findVersion(gvk schema.GroupVersionKind) *crdVersion {
 
 // Admit fills in an object's defaults, in place, and gives everything that a server would refuse it for, in the
 // order of the fields' paths. Null fields that may not be null are dropped, as a server does. Unknown fields stay
-// where they are and are errors of which IsUnknownField is true; status is left alone.
+// where they are and are errors for which IsUnknownField is true; status is left alone.
 //
 // The object must be made of what decoded JSON is made of (map[string]any, []any, string, bool, int64, float64,
 // nil), with whole numbers as int64. No two calls may share an object.

@@ -52,7 +52,7 @@ type Input struct {
 }
 
 // Reach has for each policy the Gateways from which requests come to its targets, and whether a route or the Gateway is
-// of the policy's namespace. One for a GatewayClass has the class for its ancestor, and so has room for all Gateways:
+// of the policy's namespace. One for a GatewayClass has the class for its ancestor, and so can list all Gateways:
 // it is not in it.
 type Reach map[object.Ref]map[object.Ref]bool
 
@@ -154,7 +154,7 @@ func FindReach(in Input) Reach {
 	return reach
 }
 
-// ListWithoutRoom gives those of a policy's Gateways that come after the ones that its status has room for besides the
+// ListWithoutRoom gives those of a policy's Gateways that do not fit into its status besides the
 // ancestors that it has otherwise. The Gateways say whether they are the policy's own. Those that routes of its own
 // namespace lead through go first, for no other namespace can make the policy leave those, and of these the ones that
 // were there first.

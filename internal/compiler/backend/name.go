@@ -31,8 +31,8 @@ func isHostname(name string) bool {
 // normalizeName is a DNS name in the form in which names are compared.
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// localDomains are those whose names lead inward; the last three stand in the /etc/hosts of distributions, for the
-// loopback.
+// localDomains are those whose names resolve to local addresses; the last three stand in the /etc/hosts of
+// distributions, for the loopback.
 var localDomains = []string{"localhost", "local", "svc", "internal", "localdomain", "localdomain4", "localdomain6"}
 
 // isLocalName reports whether a name leads to Envoy's own machine or back into the cluster, past the ReferenceGrants
@@ -43,7 +43,7 @@ func isLocalName(name string) bool {
 	})
 }
 
-// matchesName reports whether a pattern covers a name. Names that lead inward have to be named themselves.
+// matchesName reports whether a pattern covers a name. Local names must be listed themselves.
 func matchesName(pattern, name string) bool {
 	switch domain, wild := strings.CutPrefix(pattern, "*"); {
 	case !wild:

@@ -26,7 +26,7 @@ func (n *Nodes) isOthers(namespace string, at netip.Addr) bool {
 	return is && !slices.Contains(namespaces, namespace)
 }
 
-// ListMoved lists the addresses of which others say something else.
+// ListMoved lists the addresses that have another node in the other value.
 func (n *Nodes) ListMoved(now *Nodes) map[netip.Addr]bool {
 	moved := map[netip.Addr]bool{}
 	for _, lists := range [][2]*Nodes{{n, now}, {now, n}} {

@@ -1,5 +1,5 @@
 // Package contourapi reads Contour's kinds: an HTTPProxy becomes a route of Gateway API, and an ExtensionService stands
-// for the Service that it leads to. What Gateway API has no fields for is told with the route.
+// for the Service that it leads to. What Gateway API has no fields for stands beside the route.
 package contourapi
 
 import (

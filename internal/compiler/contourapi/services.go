@@ -58,7 +58,7 @@ func proxyServiceFields() support.Fields {
 	)
 }
 
-// names are those of which a host's certificate must have one.
+// names are those a host's certificate must have one of.
 func (v *UpstreamValidation) names() []string {
 	if len(v.SubjectNames) > 0 {
 		return v.SubjectNames

@@ -78,7 +78,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestGraphForgets sets and removes routes at random, and wants the graph to be what it is when it is made anew.
+// TestGraphForgets sets and removes routes at random, and wants the graph to be what it is when it is made again.
 func TestGraphForgets(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 4))
 	words := []string{"a.org", "b.org", "*.org", "*", "*.a.org", "x.a.org", "a.com", "*.com", "p/a.org", "p/*", "q/*.org", "q/a.com", ":x", ":y"}

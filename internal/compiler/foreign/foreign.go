@@ -57,7 +57,7 @@ type Backend struct {
 	Validation *Validation
 }
 
-// Validation names the Secret with the authorities, in the route's namespace, and the names of which a certificate must
+// Validation names the Secret with the authorities, in the route's namespace, and the names that a certificate must
 // have one.
 type Validation struct {
 	CASecret string

@@ -24,7 +24,7 @@ func (b *builder) attachRoutes() {
 	}
 }
 
-// withhold takes routes from the listeners of Gateways where there is no room for them, and tells them. They still keep
+// withhold detaches routes from the listeners of Gateways whose budget is used up, and reports them. They still keep
 // hosts from routes of another kind.
 func (b *builder) withhold() {
 	if len(b.layout.routes) == 0 {
@@ -62,7 +62,7 @@ func (l *listener) leave(route *Route) {
 	delete(l.common, route)
 }
 
-// tellShortage tells a route of the Gateways on which there is no room for it.
+// tellShortage reports for a route the Gateways whose budget it exceeds.
 func (b *builder) tellShortage(route *Route) {
 	parents := b.status.Parents[route.Ref()]
 	for i := range parents {
@@ -91,7 +91,7 @@ func (b *builder) tellHostShortage(route *Route) {
 	}
 }
 
-// ReasonOverBudget is the reason of Accepted for a route for which a Gateway has no room.
+// ReasonOverBudget is the reason of Accepted for a route that exceeds a Gateway's budget.
 const ReasonOverBudget gatewayv1.RouteConditionReason = "OverBudget"
 
 // attachRoute joins a route to every listener that its parentRefs name and that admits it.

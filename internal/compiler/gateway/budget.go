@@ -13,7 +13,7 @@ import (
 // limpet less.
 type Budget struct{ All int }
 
-// DefaultBudget is what a gigabyte of memory has room for. 10,000 usual routes are half of what a Gateway gets.
+// DefaultBudget is what fits into a gigabyte of memory. 10,000 usual routes are half of what a Gateway gets.
 const DefaultBudget = 40 << 20
 
 // Each is the share of a Gateway, or a namespace.
@@ -75,7 +75,7 @@ func ListFor(namespace string, gateways []string, all []Taken) (some []Taken) {
 // Spent is bytes of routes, and those of them that are copies.
 type Spent struct{ Bytes, Copies int }
 
-// fits reports whether there is room for more. Copies leave half of a budget to what routes have at their own
+// fits reports whether more fits into the budget. Copies leave half of a budget to what routes have at their own
 // hostnames.
 func (s Spent) fits(more Spent, most int) bool {
 	return s.Bytes+more.Bytes <= most && (more.Copies == 0 || s.Copies+more.Copies <= most/2)
@@ -83,7 +83,7 @@ func (s Spent) fits(more Spent, most int) bool {
 
 func (s Spent) plus(more Spent) Spent { return Spent{s.Bytes + more.Bytes, s.Copies + more.Copies} }
 
-// Shortage is why a route is not laid out: a budget has no room for what it needs.
+// Shortage is why a route is not laid out: it needs more than is left of a budget.
 type Shortage struct {
 	Budget string
 	Most   int
@@ -105,11 +105,11 @@ func (s Shortage) explain(gateway string) string {
 // InMiB writes a number of bytes.
 func InMiB(bytes int) string { return fmt.Sprintf("%.4g MiB", float64(bytes)/(1<<20)) }
 
-// Layout is what is not laid out, as there is no room for it.
+// Layout is what is not laid out because a budget is used up.
 type Layout struct {
 	// routes are those that are not attached to a Gateway.
 	routes map[routeAt]Shortage
-	// copies are those of wide hostnames, where there is no room for all.
+	// copies are those of wide hostnames that exceed the budget.
 	copies map[hostKey]*copies
 }
 
@@ -151,7 +151,7 @@ func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
 	return routes
 }
 
-// findShortage finds room in a budget for what a namespace's routes need on a Gateway; false, and why, if there is
+// findShortage reports whether a budget allows what a namespace's routes need on a Gateway, and why not if there is
 // none.
 func (u *Usage) findShortage(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
 	each := budget.Each()
@@ -166,7 +166,7 @@ func (u *Usage) findShortage(budget Budget, namespace, gateway string, more Spen
 	return Shortage{}, true
 }
 
-// charge takes the room that it finds.
+// charge takes from the budget what is free.
 func (u *Usage) charge(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
 	short, fits := u.findShortage(budget, namespace, gateway, more)
 	if fits {

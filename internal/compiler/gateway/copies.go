@@ -25,7 +25,7 @@ func (c *copies) equal(other *copies) bool {
 	return c.about == other.about && maps.Equal(c.routes, other.routes) && maps.Equal(c.hosts, other.hosts)
 }
 
-// withhold gives the copies of a hostname that are not made, one of which is for want of room for some route's.
+// withhold gives the copies of a hostname that are not made, one of them because a route's exceed the budget.
 func (l *Layout) withhold(at hostKey, about object.Ref) *copies {
 	c := l.copies[at]
 	if c == nil {

@@ -70,7 +70,7 @@ func (in Input) LaidOut(layout *Layout) Input {
 	return in
 }
 
-// Settled is the input in which it is settled who has what several want: what claims do not hold is from
+// Settled resolves conflicting claims and returns the input with the winners: the claims that lose are from
 // [Input.SettleClaims], of this input or of the whole of which it is a part.
 func (in Input) Settled(refused map[Claim]string, l Listening) Input {
 	objects := *in.objects

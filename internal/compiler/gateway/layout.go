@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// reckoner lays routes out, as far as there is room for them.
+// reckoner lays routes out, as far as budgets allow.
 type reckoner struct {
 	Usage
 	budget Budget

@@ -75,7 +75,7 @@ func (b *builder) refuseRoute(route *Route) *resource.Fault {
 		if isFilterFault(f) {
 			outcome = fmt.Sprintf("what it is for gets %d", UnresolvedStatusCode(route))
 		}
-		// of which the filter's type is told
+		// the filter's type is reported for these
 		if f.Place().IsInItem(report.Rules) && !strings.HasSuffix(f.Path, "].extensionRef") {
 			b.rep.ErrorForAt(
 				report.RouteRefused,

@@ -81,7 +81,7 @@ func (k *reckoner) divide(hosts map[hostAt]bool) (all []*someHosts) {
 	return all
 }
 
-// layOut lays a route out to hosts, which have so much more then, if there is room for that and for what it takes
+// layOut lays a route out to hosts, which have so much more then, if budgets allow that and what it takes
 // besides.
 func (k *reckoner) layOut(r *seatedRoute, gateway string, to []*someHosts, more, all Spent) (Shortage, bool) {
 	for _, some := range to {

@@ -11,8 +11,8 @@ import (
 )
 
 // Tally counts what routes come to at most, at all hostnames of the listeners that they name, for routes that come and
-// go: as if each hostname were laid out by itself. Where there is not room for that, a reckoner looks which of them
-// share. It takes no memory for hostnames for which there is no room.
+// go: as if each hostname were laid out by itself. Where budgets do not allow that, a reckoner finds which of them
+// share. It takes no memory for hostnames beyond the budget.
 type Tally struct {
 	b        *builder // for its listeners, and the budget
 	routes   map[object.Ref]*seatedRoute
@@ -155,8 +155,8 @@ func (g *gatewayTally) forget(at hostAt) {
 	}
 }
 
-// Layout says what there is room for, in the order of seniority (S86, S87). That is asked only of Gateways where there
-// may not be room for all.
+// Layout says what budgets allow, in the order of seniority (S86, S87). It is computed only for Gateways where there
+// may be too much.
 func (t *Tally) Layout(order *seniority.Order) *Layout {
 	scarce := t.listScarce()
 	if len(scarce) == 0 {
@@ -199,7 +199,7 @@ func (t *Tally) reckon(order *seniority.Order, on func(gateway string) bool) *re
 	return k
 }
 
-// listScarce lists the Gateways on which there may not be room for all routes. Copies are counted on those alone that
+// listScarce lists the Gateways whose routes may exceed a budget. Copies are counted on those alone that
 // have room without.
 func (t *Tally) listScarce() map[string]bool {
 	if t.b.budget.All == 0 {
@@ -225,7 +225,7 @@ func (t *Tally) listScarce() map[string]bool {
 	return t.listFull()
 }
 
-// listFull lists the Gateways on which there is not room for all that is counted: because they have too many routes, or
+// listFull lists the Gateways whose count exceeds a budget: because they have too many routes, or
 // all of those together do where a namespace has some, or all Gateways together have.
 func (t *Tally) listFull() map[string]bool {
 	var all, nothing Spent

@@ -159,7 +159,7 @@ type builder struct {
 	foreignSets map[string]bool
 	// namespaces are the labels of those that are in the input.
 	namespaces map[string]labels.Set
-	// equal are the matches of which it was told that others are equal to them.
+	// equal are the matches for which it was reported that others are equal to them.
 	equal  map[equalMatch]bool
 	keys   map[equalMatch]string
 	grants grant.Grants

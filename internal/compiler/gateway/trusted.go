@@ -129,7 +129,7 @@ func (b *builder) readTrusted(g *resource.Object[gatewayv1.Gateway]) []netip.Pre
 
 // findFront gives what holds of the proxies before a port. Its Gateways must agree, for a connection is for all of them
 // before it says for which: it believes the CIDRs that all of them name, and speaks the PROXY protocol if all of them
-// say the same of that. Each Gateway is told what of its own does not hold, and for which other one.
+// say the same of that. For each Gateway it is reported what of its own has no effect, and for which other one.
 func (b *builder) findFront(key portKey, listeners map[string]*listener) (common frontProxies) {
 	gateways := listGateways(listeners)
 	for i, l := range gateways {

@@ -28,7 +28,8 @@ type Cluster struct {
 	Within bool
 }
 
-// Settled is the cluster without the endpoints that are not settled; itself where there are none.
+// Settled is the cluster without the endpoints whose address proxies may still take for another pod's; itself where
+// there are none.
 func (c *Cluster) Settled() *Cluster {
 	isUnsettled := func(e Endpoint) bool { return e.Unsettled != "" }
 	if !slices.ContainsFunc(c.Localities, func(l Locality) bool { return slices.ContainsFunc(l.Endpoints, isUnsettled) }) {
@@ -71,7 +72,7 @@ type UpstreamTLS struct {
 	ServerName string
 	// Authorities are the certificates of those who may vouch, in PEM; empty for the system's.
 	Authorities string
-	// Names are those of which the host's certificate must have one.
+	// Names are those the host's certificate must have one of.
 	Names []SubjectName
 	// Client is what the proxy shows hosts that ask for a certificate; nil for nothing.
 	Client *Certificate
@@ -99,7 +100,7 @@ type Endpoint struct {
 	// Unsettled hosts have an address that was another pod's: they are none for proxies that may not know that. It is the
 	// uid of the pod that has it now; empty for others.
 	Unsettled string
-	// Pod is what has the address, as far as the input says. Proxies are told the object's name, where access logs are to
+	// Pod is what has the address, as far as the input says. Proxies get the object's name where access logs are to
 	// have it, and no more.
 	Pod Pod
 }

@@ -9,7 +9,7 @@ import (
 // MaxHeaders is how many headers a match of Gateway API takes.
 const MaxHeaders = 16
 
-// TakesHeader tells whether each match of a rule of Gateway API, as it is written, has room for one header more.
+// TakesHeader tells whether each match of a rule of Gateway API, as it is written, can take one more header.
 func TakesHeader(rule map[string]any) bool {
 	matches, _ := rule["matches"].([]any)
 	return !slices.ContainsFunc(matches, func(match any) bool {

@@ -33,7 +33,7 @@ type Plan struct {
 	Hosts map[string]*Object
 	// Written are the input's objects of kinds that limpet writes, by name.
 	Written map[object.Ref]*WrittenObject
-	// Withheld are the rules that go without the session that they ask for, as the target has no room for it, and why;
+	// Withheld are the rules that go without the session that they ask for, because the target can't hold it, and why;
 	// emitters note it (Withhold, LeaveOut).
 	Withheld map[RulePlace]string
 }

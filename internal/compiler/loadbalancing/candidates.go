@@ -10,7 +10,7 @@ type Candidate struct {
 	*Policy
 	// Location is where it stands, such as "on the route".
 	Location string
-	// Overridden says that another policy has its place, Crowded that its status has no room for the Gateway (S63).
+	// Overridden says that another policy has its place, AncestorLimit that its status can't list the Gateway (S63).
 	Overridden, AncestorLimit bool
 	// ofService says that the place is the Service, or a port of it.
 	ofService bool
@@ -18,7 +18,7 @@ type Candidate struct {
 
 // Candidates gives the policies for a rule's use of a Service's port, strongest first: what stands in the rule, is
 // attached to it, to its route, to the port by its name, to the Service (S53). Crowded tells those that have no effect
-// there for want of room. The first that has not lost holds.
+// there because of the limit. The first that has not lost holds.
 func (p *Policies) Candidates(
 	route *gateway.Route,
 	rule int,

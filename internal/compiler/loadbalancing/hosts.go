@@ -13,7 +13,7 @@ import (
 )
 
 // What holds where a policy leaves a field out: Envoy Gateway's values for health checks, Envoy's own for the rest but
-// for the share of hosts that may be out, of which its 10 percent are none of two hosts.
+// for the share of hosts that may be out: its 10 percent are none of two hosts.
 const (
 	defaultCheckInterval      = 3 * time.Second
 	defaultCheckTimeout       = time.Second

@@ -113,7 +113,7 @@ func (p *Policies) readInline(o *resource.Object[gatewayv1.HTTPRoute]) {
 	}
 }
 
-// readRule reads the policy of a rule. Hosts of which rules expect the same are one cluster's.
+// readRule reads the policy of a rule. Hosts from which rules expect the same are one cluster's.
 func (p *Policies) readRule(
 	o *resource.Object[gatewayv1.HTTPRoute],
 	i int,

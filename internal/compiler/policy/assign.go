@@ -77,7 +77,7 @@ func (c *claim) describeLost() string {
 
 // suffixShared suffixes a name that a policy above the rules gives to several of a namespace whose cookies would
 // collide (S26). All of them get one, so that it does not matter which rule is read first; a scope has it on every
-// path. A session keeps the name that it had, be it the plain one or that with the suffix.
+// path. A session keeps the name that it had, plain or with the suffix.
 func (a *assignment) suffixShared() {
 	groups := map[writtenName][]*claim{}
 	for _, c := range a.claims {
@@ -117,7 +117,7 @@ func findColliding(all []*claimant) map[*claimant]bool {
 	return colliding
 }
 
-// qualifyCookies settles who has a cookie's name that several scopes claim (S28): the first, and the others get names
+// qualifyCookies gives a cookie's name that several scopes claim (S28) to the first, and the others get names
 // that are qualified by their scopes. Applications' own names are theirs: they go before all others, and several rules
 // may have one.
 func (a *assignment) qualifyCookies() {
@@ -225,8 +225,8 @@ func (a *assignment) wasQualified(x *claimant) bool {
 	return h.Written == x.name && h.Emitted != x.name
 }
 
-// compare puts the claimant that goes first before the other: the incumbent, then the older route's, then by the rules'
-// order.
+// compare puts the claimant that goes first before the other: the one that had the name, then the older route's, then
+// by the rules' order.
 func (a *assignment) compare(x, y *claimant) int {
 	if was := a.held[x.scope].Emitted == x.name; was != (a.held[y.scope].Emitted == y.name) {
 		if was {

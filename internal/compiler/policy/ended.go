@@ -12,7 +12,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// EndedSessions is sessions of which an edit of the input ends all, or those whose cookies it moves.
+// EndedSessions are the sessions of a scope that an edit of the input ends, or whose cookies it moves.
 type EndedSessions struct {
 	// Route is the route whose sessions they are, as it is after the edit if it still is there, else as it was, and then
 	// Gone is true.

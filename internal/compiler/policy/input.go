@@ -20,7 +20,7 @@ type ruleInput struct {
 	hostnames []string // those of the route that the listener has, too
 	backends  []backend.Identity
 	refusals  []Refusal // for backends whose session can't be honoured
-	// lost are the policies whose overrides would hold here if their status had room for the Gateway.
+	// lost are the policies whose overrides would hold here if their status could list the Gateway.
 	lost []object.Ref
 	// blocksByPath has the blocks on each path except for what is inline in the rule: with perBackend one for each
 	// backend, else one.

@@ -32,7 +32,7 @@ func (d *Decisions) indexCookies() map[string]keptCookies {
 	return all
 }
 
-// describeMove says where an edit moves the cookies of a scope, so that clients begin anew or have two of them; empty
+// describeMove says where an edit moves the cookies of a scope, so that clients begin again or have two of them; empty
 // if it does not.
 func describeMove(was, is keptCookies) string {
 	equal := func(a, b string) bool { return a == b }

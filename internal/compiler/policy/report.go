@@ -25,7 +25,7 @@ type reporter struct {
 	options  Options
 	rep      *report.Report
 	policies map[object.Ref]report.Subject // once one is asked for
-	reported map[object.Origin]bool        // the policies whose defaults were told of
+	reported map[object.Origin]bool        // the policies whose defaults were reported
 	holding  map[object.Ref]bool           // whether some field of a policy is effective on the rule
 }
 
@@ -72,7 +72,7 @@ func (d *reporter) reportQualified(r Rename) {
 		"the cookie %q is served as %q: %s; give the session a name of its own", r.From, r.To, why))
 }
 
-// findHolding gives the objects of which some field has an effect on the rule. What they come to elsewhere is for their
+// findHolding gives the objects with a field that has an effect on the rule. What they come to elsewhere is for their
 // status to say: what is said of a rule does not depend on other rules.
 func findHolding(r *Rule) map[object.Ref]bool {
 	holding := map[object.Ref]bool{}

@@ -107,7 +107,7 @@ func (p *resolvedPath) dropForeignPolicies(blocks []precedence.SettingsBlock) []
 	})
 }
 
-// refusePartial refuses, where the user wants it, one session for a split of which a Service has no policy (S36).
+// refusePartial refuses, where the user wants it, one session for a split with a Service that has no policy (S36).
 func (p *resolvedPath) refusePartial() []Refusal {
 	if p.backend >= 0 || !p.effective.TurnedOnBy.Level.IsOnService() {
 		return nil

@@ -1,5 +1,5 @@
 // Package re2 judges regular expressions for Envoy, which compiles them with RE2 and refuses a whole table of routes
-// for one that is no good, or larger than its limit. Go's own expressions have the same syntax, but for what is found
+// for one that is invalid, or larger than its limit. Go's own expressions have the same syntax, but for what is found
 // here.
 package re2
 

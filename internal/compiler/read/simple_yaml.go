@@ -6,7 +6,7 @@ import (
 
 // simpleReader reads the YAML that kubectl and most people write: block mappings and sequences, with plain or quoted
 // text without blanks or escapes, small flow collections on one line, comments on lines of their own. It is ten times
-// as fast as a parser for all of YAML. At whatever it is not sure about it gives up, and such a parser decides.
+// as fast as a parser for all of YAML. It gives up where it is not sure, and such a parser decides.
 type simpleReader struct {
 	rest   string // after the line at hand
 	number int    // of the line at hand, from 1

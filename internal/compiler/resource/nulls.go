@@ -41,7 +41,7 @@ func listMayBeNull() map[string]bool {
 }
 
 // readNulls reads null as RFC 7386 does: it takes an inherited field away. An API server drops such fields before
-// anyone sees them, so it is the same as unset in files only, which the owner is told.
+// anyone sees them, so it is the same as unset in files only, which is reported.
 func readNulls(a *admitter, d *read.Document) {
 	spec, _ := d.Fields["spec"].(map[string]any)
 	blocks := map[string]any{"spec": spec, "spec.default": spec["default"], "spec.override": spec["override"]}

@@ -105,7 +105,7 @@ type Objects struct {
 	// Hosts are those that a control plane knows besides Services.
 	Hosts []*Object[Host]
 
-	// Refused are the objects of the input that are left out, in order, for they are no good.
+	// Refused are the objects of the input that are left out, in order, for they are invalid.
 	Refused []object.Ref
 	// Controller is the name under which limpet serves GatewayClasses and writes status; empty for the usual one.
 	Controller gatewayv1.GatewayController
@@ -129,7 +129,7 @@ func (o *Objects) ControllerName() gatewayv1.GatewayController {
 	return cmp.Or(o.Controller, v1alpha1.ControllerName)
 }
 
-// IsRefused reports whether there is an object in the input that is no good.
+// IsRefused reports whether there is an object in the input that is invalid.
 func (o *Objects) IsRefused(ref object.Ref) bool {
 	_, found := slices.BinarySearchFunc(o.Refused, ref, compareRefs)
 	return found

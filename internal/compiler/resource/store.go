@@ -16,7 +16,7 @@ import (
 type Store struct {
 	options Options
 	sources map[string]*storedSource
-	// reporting are the sources of which there is something to say, and passing those with documents that are passed over.
+	// reporting are the sources with errors or warnings, and partial those with documents that are passed over.
 	reporting, partial map[string]bool
 	// names are the sources that have a document of each name.
 	names sourcesByName

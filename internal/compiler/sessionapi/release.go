@@ -21,7 +21,7 @@ func (g APIRelease) String() string {
 	return [...]string{Unstated: "", Release16: "1.6", Release17: "1.7"}[g]
 }
 
-// ReleaseHints are what a rule's generation is told by (S18).
+// ReleaseHints are what shows a rule's API release (S18).
 type ReleaseHints struct {
 	// Inline is the rule's own sessionPersistence, nil for none, and Path where it stands.
 	Inline *InlineSession
