@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
 // acknowledged knows of each Gateway since when no connected Envoy, of this process or another one, has acknowledged its listeners.
@@ -16,6 +17,8 @@ type acknowledged struct {
 	since map[string]time.Time
 	// last is when an Envoy was last seen to have them, of Gateways of which one was.
 	last map[string]time.Time
+	// compiled are the Gateways of the last compilation, which the server may not have yet.
+	compiled []string
 	// begun is when this process began to look, and due has statuses looked at again when a grace is over.
 	begun time.Time
 	due   *time.Timer
@@ -51,10 +54,14 @@ func (c *Controller) lookAtAcknowledged(now time.Time) (different bool) {
 		a.since, a.last, a.begun = map[string]time.Time{}, map[string]time.Time{}, now
 	}
 	there := map[string]bool{}
-	for _, gateway := range c.Server.Gateways() {
+	for _, gateway := range append(c.Server.Gateways(), a.compiled...) {
+		if there[gateway] {
+			continue
+		}
 		there[gateway] = true
 		_, was := a.since[gateway]
-		switch has := slices.Contains(held[gateway], c.Server.Latest(gateway).Listeners()); {
+		latest := c.Server.Latest(gateway)
+		switch has := latest != nil && slices.Contains(held[gateway], latest.Listeners()); {
 		case has:
 			a.last[gateway] = now
 			delete(a.since, gateway)
@@ -68,6 +75,16 @@ func (c *Controller) lookAtAcknowledged(now time.Time) (different bool) {
 	maps.DeleteFunc(a.since, isGone)
 	maps.DeleteFunc(a.last, isGone)
 	return different
+}
+
+// noteCompiled notes the Gateways of a compilation: their statuses may be written before the server has them.
+func (a *acknowledged) noteCompiled(all []*envoy.Served) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	a.compiled = a.compiled[:0]
+	for _, of := range all {
+		a.compiled = append(a.compiled, of.Gateway)
+	}
 }
 
 // unacknowledged lists the Gateways whose listeners no Envoy has acknowledged, and has statuses looked at again when the first grace ends.

@@ -49,6 +49,7 @@ func (c *Controller) compile(in Input) (*pass, error) {
 	}
 	p.repeats = r.input != nil && isSameList(r.input.Sources, in.Sources)
 	r.input = &in
+	c.acknowledged.noteCompiled(p.result.Served)
 	c.awaitSettled(p)
 	if len(r.unusable) > 0 {
 		p.comeBy(p.now.Add(probeEvery))

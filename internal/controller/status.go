@@ -110,6 +110,7 @@ func (s *statuses) note(checked *compiler.CheckResult, ask func()) {
 
 func (c *Controller) check(o *compiler.Options, some []object.Ref, all bool) (*compiler.CheckResult, error) {
 	decided, sources := c.recall(o, some, all)
+	o.Envoy.Served.Unacknowledged = c.unacknowledged(o.Time) // once more, for Gateways that were decided about meanwhile
 	switch {
 	case decided != nil:
 		return decided.Statuses(*o), nil
