@@ -82,12 +82,12 @@ func (t *table) checkLeads(manager value) {
 // checkLed checks one policy's leads against its routes.
 func (t *table) checkLed(number int, p *policyconfig.Policy) {
 	routes := t.listLed(p) // none: they are elsewhere, or checkNames says so
-	backends, said := map[string]uint32{}, map[string]bool{}
+	backends, reported := map[string]uint32{}, map[string]bool{}
 	for _, l := range readLeads(p) {
 		backends[l.Cluster] = l.Backend
 	}
 	for i := range routes {
-		t.checkLedRoute(p, &routes[i], backends, said)
+		t.checkLedRoute(p, &routes[i], backends, reported)
 	}
 	for i := range routes {
 		if routes[i].value == "" {
@@ -97,8 +97,8 @@ func (t *table) checkLed(number int, p *policyconfig.Policy) {
 }
 
 // checkLedRoute: the filter tells a session's backend by the cluster, and a route that the header leads to has that backend's alone. It is
-// said once that a cluster has no lead.
-func (t *table) checkLedRoute(p *policyconfig.Policy, r *ledRoute, backends map[string]uint32, said map[string]bool) {
+// reported once that a cluster has no lead.
+func (t *table) checkLedRoute(p *policyconfig.Policy, r *ledRoute, backends map[string]uint32, reported map[string]bool) {
 	led, err := policyconfig.ParseLead("x " + r.value)
 	for _, d := range r.destinations() {
 		name := d.clusterName()
@@ -107,8 +107,8 @@ func (t *table) checkLedRoute(p *policyconfig.Policy, r *ledRoute, backends map[
 		case known && err == nil && tag != led.Backend:
 			t.add(d.where(), "cluster %q is of another backend than the header's value %q, by leads of policy %q: sessions change their backend "+
 				"here", name, r.value, p.Name)
-		case !known && name != "" && !said[name]:
-			said[name] = true
+		case !known && name != "" && !reported[name]:
+			reported[name] = true
 			t.add(d.where(), "cluster %q has no item in leads of policy %q: sessions that begin there go by the weights on every request; add "+
 				"\"%s TAGS\", with those of its backend", name, p.Name, name)
 		}
