@@ -82,7 +82,8 @@ func (p *Places) Equal(other *Places) bool {
 		return p == other
 	}
 	return p.NoLoopback == other.NoLoopback && p.Zone == other.Zone && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) &&
-		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways) &&
+		slices.Equal(p.Listeners, other.Listeners) &&
+		slices.Equal(p.Gateways, other.Gateways) &&
 		slices.Equal(p.Names, other.Names) &&
 		slices.Equal(p.Machine, other.Machine) &&
 		p.Nodes == other.Nodes

@@ -87,12 +87,21 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, index i
 }
 
 // resolveChoice follows a reference to what serves a route.
-func (l *lowerer) resolveChoice(route *gateway.Route, path *field.Path, ref gatewayv1.BackendRef) (choice, *field.Error) {
+func (l *lowerer) resolveChoice(
+	route *gateway.Route,
+	path *field.Path,
+	ref gatewayv1.BackendRef,
+) (choice, *field.Error) {
 	return l.resolveTarget(route, path, ref, route.Kind == object.KindGRPCRoute)
 }
 
 // resolveTarget follows a reference to what shall speak gRPC, or HTTP.
-func (l *lowerer) resolveTarget(route *gateway.Route, path *field.Path, ref gatewayv1.BackendRef, grpc bool) (choice, *field.Error) {
+func (l *lowerer) resolveTarget(
+	route *gateway.Route,
+	path *field.Path,
+	ref gatewayv1.BackendRef,
+	grpc bool,
+) (choice, *field.Error) {
 	c := choice{unresolvedStatus: gateway.UnresolvedStatusCode(route)}
 	b, invalid := l.Backends.Resolve(route, path, ref)
 	switch {
@@ -108,8 +117,8 @@ func (l *lowerer) resolveTarget(route *gateway.Route, path *field.Path, ref gate
 	return c, nil
 }
 
-// secure gives a choice the TLS that a policy asks for to its backend. It is false for a policy that can't be honoured: nothing may
-// be sent then.
+// secure gives a choice the TLS that a policy asks for to its backend. It is false for a policy that can't be honoured:
+// nothing may be sent then.
 func (l *lowerer) secure(c *choice, route *gateway.Route, path *field.Path, b *backend.Backend) bool {
 	policy := l.BackendTLS.For(b.Target())
 	if policy == nil {
@@ -148,7 +157,8 @@ func isRedirect(f gatewayv1.HTTPRouteFilter) bool {
 // mergeChoice puts the shares of one backend together.
 func mergeChoice(choices []choice, c choice) []choice {
 	for i := range choices {
-		if o := &choices[i]; o.backend == c.backend && o.equals(&c.edits) && o.validation == c.validation && o.http2 == c.http2 {
+		if o := &choices[i]; o.backend == c.backend && o.equals(&c.edits) && o.validation == c.validation &&
+			o.http2 == c.http2 {
 			choices[i].weight += c.weight
 			return choices
 		}

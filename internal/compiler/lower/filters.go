@@ -16,8 +16,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// lowerFilters lowers a rule's filters. What limpet does not support of them was found at admission: see gateway.FilterFault.
-// It is false where nothing of the rule may be served, for its authorization service can't be asked.
+// lowerFilters lowers a rule's filters. What limpet does not support of them was found at admission: see
+// gateway.FilterFault. It is false where nothing of the rule may be served, for its authorization service can't be
+// asked.
 func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, index int) (f ir.Filters, served bool) {
 	served = true
 	for i, filter := range route.Value.Spec.Rules[index].Filters {
@@ -47,12 +48,21 @@ func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, index int
 }
 
 // lowerAuth lowers a filter that asks an authorization service. It is false for one that leads nowhere.
-func (l *lowerer) lowerAuth(route *gateway.Route, path *field.Path, f *gatewayv1.HTTPExternalAuthFilter) (*ir.ExternalAuth, bool) {
+func (l *lowerer) lowerAuth(
+	route *gateway.Route,
+	path *field.Path,
+	f *gatewayv1.HTTPExternalAuthFilter,
+) (*ir.ExternalAuth, bool) {
 	if f == nil {
 		return nil, false
 	}
 	a := &ir.ExternalAuth{GRPC: f.ExternalAuthProtocol == gatewayv1.HTTPRouteExternalAuthGRPCProtocol}
-	c, invalid := l.resolveTarget(route, path.Child("backendRef"), gatewayv1.BackendRef{BackendObjectReference: f.BackendRef}, a.GRPC)
+	c, invalid := l.resolveTarget(
+		route,
+		path.Child("backendRef"),
+		gatewayv1.BackendRef{BackendObjectReference: f.BackendRef},
+		a.GRPC,
+	)
 	if invalid != nil {
 		invalid.Detail += fmt.Sprintf(": every request of the rule gets %d", gateway.UnresolvedStatusCode(route))
 		l.rep.WarnFor(report.BackendNotFound, route, string(backend.ReasonFor(invalid)), invalid)
@@ -78,10 +88,12 @@ func (l *lowerer) lowerAuth(route *gateway.Route, path *field.Path, f *gatewayv1
 	return a, true
 }
 
-// alwaysAsked are the headers that an authorization service gets in any case (HTTPExternalAuthFilter, http.allowedHeaders).
+// alwaysAsked are the headers that an authorization service gets in any case (HTTPExternalAuthFilter,
+// http.allowedHeaders).
 var alwaysAsked = []string{"host", "content-length", "authorization"}
 
-// applyFilters adds a rule's filters to what becomes of its requests. What a backend changes comes after what the rule does.
+// applyFilters adds a rule's filters to what becomes of its requests. What a backend changes comes after what the rule
+// does.
 func applyFilters(action *ir.Route, f ir.Filters) {
 	if action.Status != 0 {
 		return // nothing of the rule is served
@@ -94,7 +106,13 @@ func applyFilters(action *ir.Route, f ir.Filters) {
 	if slices.ContainsFunc(action.Split, changesHeaders) {
 		for i := range action.Split {
 			s := &action.Split[i]
-			s.RequestHeaders, s.ResponseHeaders = joinEdits(f.RequestHeaders, s.RequestHeaders), joinEdits(f.ResponseHeaders, s.ResponseHeaders)
+			s.RequestHeaders, s.ResponseHeaders = joinEdits(
+				f.RequestHeaders,
+				s.RequestHeaders,
+			), joinEdits(
+				f.ResponseHeaders,
+				s.ResponseHeaders,
+			)
 		}
 		f.RequestHeaders, f.ResponseHeaders = ir.HeaderEdits{}, ir.HeaderEdits{}
 	}
@@ -102,8 +120,9 @@ func applyFilters(action *ir.Route, f ir.Filters) {
 	editMirrors(action, rule, append(listTokenHeaders(action), hidden...))
 }
 
-// rewriteHosts gives the rule's rewrite where backends have hosts of their own: that of the only backend goes before the rule's, and
-// where one of several has one, each gets its own or the rule's, for Envoy would give all of them the rule's.
+// rewriteHosts gives the rule's rewrite where backends have hosts of their own: that of the only backend goes before
+// the rule's, and where one of several has one, each gets its own or the rule's, for Envoy would give all of them the
+// rule's.
 func rewriteHosts(action *ir.Route, rule *ir.Rewrite) *ir.Rewrite {
 	joined := ir.Rewrite{}
 	if rule != nil {
@@ -208,8 +227,8 @@ func equalEdits(a, b ir.HeaderEdits) bool {
 	return slices.Equal(a.Remove, b.Remove) && slices.Equal(a.Set, b.Set) && slices.Equal(a.Add, b.Add)
 }
 
-// refuseSplitFilters refuses a rule whose backends change headers in ways of their own, and whose sessions make one cluster of
-// them: whose turn it is shows too late.
+// refuseSplitFilters refuses a rule whose backends change headers in ways of their own, and whose sessions make one
+// cluster of them: whose turn it is shows too late.
 func (l *lowerer) refuseSplitFilters(route *gateway.Route, path *field.Path, choices []choice) bool {
 	for _, c := range choices {
 		if c.equals(&choices[0].edits) {
@@ -217,8 +236,10 @@ func (l *lowerer) refuseSplitFilters(route *gateway.Route, path *field.Path, cho
 		}
 		l.rep.WarnForAt(report.SplitNotSupported, route, string(gatewayv1.RouteReasonUnsupportedValue),
 			path.Child("backendRefs").String(), fmt.Sprintf(
-				"filters of single backends are not supported where one session is for all of the rule's: every request of the rule gets %s",
-				strconv.Itoa(gateway.UnresolvedStatusCode(route))))
+				"filters of single backends are not supported where one session is for all of the rule's: every request of the "+
+					"rule gets %s",
+				strconv.Itoa(gateway.UnresolvedStatusCode(route)),
+			))
 		return true
 	}
 	return false

@@ -21,7 +21,11 @@ func (l *lowerer) lowerMirror(
 	if f == nil {
 		return m, false
 	}
-	c, invalid := l.resolveChoice(route, path.Child("backendRef"), gatewayv1.BackendRef{BackendObjectReference: f.BackendRef})
+	c, invalid := l.resolveChoice(
+		route,
+		path.Child("backendRef"),
+		gatewayv1.BackendRef{BackendObjectReference: f.BackendRef},
+	)
 	if c.backend != nil {
 		l.secureBackend(&c, route, rule, mirrorPlace)
 	}
@@ -51,8 +55,8 @@ func (l *lowerer) lowerMirror(
 	return m, true
 }
 
-// listTokenHeaders lists the headers that tokens of the rule's own sessions are in: the session's header, or the one of all
-// cookies, of which Envoy can take nothing but the whole. An envelope is opened before mirrors get their copies.
+// listTokenHeaders lists the headers that tokens of the rule's own sessions are in: the session's header, or the one of
+// all cookies, of which Envoy can take nothing but the whole. An envelope is opened before mirrors get their copies.
 func listTokenHeaders(action *ir.Route) (names []string) {
 	for i := range action.Policies {
 		name := cookieHeader
@@ -88,8 +92,8 @@ func listBackendHeaders(action *ir.Route) (names []string) {
 
 const cookieHeader = "cookie"
 
-// editMirrors takes headers out of copies, but for what the rule writes into them itself. Where it has a say on the client's
-// cookies copies get none of those.
+// editMirrors takes headers out of copies, but for what the rule writes into them itself. Where it has a say on the
+// client's cookies copies get none of those.
 func editMirrors(action *ir.Route, rule ir.HeaderEdits, hidden []string) {
 	if len(action.Mirrors) == 0 {
 		return

@@ -13,7 +13,8 @@ import (
 )
 
 // refusedNames says of a header's name that no request has it.
-const refusedNames = "listeners refuse requests that have a header with an underscore in its name (400), as Envoy advises for edges: "
+const refusedNames = "listeners refuse requests that have a header with an underscore in its name (400), as Envoy " +
+	"advises for edges: "
 
 // checkSessionHeader warns of a session header that no client can send.
 func (l *lowerer) checkSessionHeader(route *gateway.Route, path *field.Path, rule *policy.Rule) {
@@ -38,8 +39,12 @@ func (l *lowerer) checkHeaders(route *gateway.Route, index int, path *field.Path
 			}
 			seen[name] = true
 			if strings.Contains(name, "_") {
-				l.rep.WarnAt(report.HeaderMatch, route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name").String(),
-					refusedNames+"the match never holds; use a name with hyphens")
+				l.rep.WarnAt(
+					report.HeaderMatch,
+					route,
+					path.Child("matches").Index(m).Child("headers").Index(h).Child("name").String(),
+					refusedNames+"the match never holds; use a name with hyphens",
+				)
 			}
 		}
 	}

@@ -36,8 +36,8 @@ func lowerRedirect(f *gatewayv1.HTTPRequestRedirectFilter) *ir.Redirect {
 // schemePorts are those that no one writes.
 var schemePorts = map[string]uint16{"http": 80, "https": 443}
 
-// finishRedirect gives a rule's redirect on one port: where the rule names none, it is that of the scheme if there is one,
-// else the listener's; and the one that the scheme has anyway is not written (HTTPRequestRedirectFilter, port).
+// finishRedirect gives a rule's redirect on one port: where the rule names none, it is that of the scheme if there is
+// one, else the listener's; and the one that the scheme has anyway is not written (HTTPRequestRedirectFilter, port).
 func finishRedirect(r *ir.Redirect, port gateway.Port) *ir.Redirect {
 	if r == nil {
 		return nil

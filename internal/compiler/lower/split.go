@@ -29,7 +29,8 @@ func (l *lowerer) newPlainAction(route *gateway.Route, choices []choice) ir.Rout
 	var split []ir.Share
 	for _, c := range choices {
 		split = append(split, ir.Share{
-			Cluster: l.addSharedCluster(c), Weight: c.weight, RequestHeaders: c.request, ResponseHeaders: c.response, RewriteHost: c.host,
+			Cluster: l.addSharedCluster(c), Weight: c.weight, RequestHeaders: c.request, ResponseHeaders: c.response,
+			RewriteHost: c.host,
 		})
 	}
 	return ir.Route{Split: split}
@@ -62,7 +63,12 @@ func (l *lowerer) addCluster(c ir.Cluster, origins ...origin) string {
 // newStickyAction is the action of a rule with sessions. One backend that takes requests keeps its shared cluster.
 // Several become one cluster of the rule's own, for in Gateway API up to 1.6 a session overrides the weights, even 0:
 // its host must be found whichever backend's turn it is.
-func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *policy.Rule, choices []choice) ir.Route {
+func (l *lowerer) newStickyAction(
+	route *gateway.Route,
+	path *field.Path,
+	rule *policy.Rule,
+	choices []choice,
+) ir.Route {
 	usable := func(c choice) bool { return c.backend != nil }
 	choices = slices.DeleteFunc(slices.Clone(choices), func(c choice) bool { return c.backend == nil && c.weight == 0 })
 	if !slices.ContainsFunc(choices, usable) {
@@ -84,7 +90,10 @@ func (l *lowerer) newStickyAction(route *gateway.Route, path *field.Path, rule *
 	l.checkNearby(route, path, choices)
 	first := choices[slices.IndexFunc(choices, usable)]
 	cluster := ir.Cluster{
-		Name: mergedClusterName(route, rule) + first.limitSuffix(), Balancing: choices[0].balancing, RetryBudget: first.budget,
+		Name: mergedClusterName(
+			route,
+			rule,
+		) + first.limitSuffix(), Balancing: choices[0].balancing, RetryBudget: first.budget,
 		Hosts: l.hostsOfSplit(route, path, first, choices),
 		HTTP2: !slices.ContainsFunc(choices, func(c choice) bool { return usable(c) && !c.http2 }),
 	}

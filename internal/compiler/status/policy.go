@@ -18,8 +18,8 @@ import (
 // reasonPending is the reason of Programmed=False for a policy that no request reaches.
 const reasonPending = gatewayv1.PolicyConditionReason(gatewayv1.GatewayReasonPending)
 
-// ancestor is one entry of a policy: a Gateway that it has an effect on, the GatewayClass that it is for, or a target that is
-// missing or that no Gateway leads to (S59).
+// ancestor is one entry of a policy: a Gateway that it has an effect on, the GatewayClass that it is for, or a target
+// that is missing or that no Gateway leads to (S59).
 type ancestor struct {
 	ref object.TargetRef
 	// refused is why the policy has no effect on the target, nil if it has.
@@ -73,7 +73,11 @@ func (b *builder) listPolicyEntries(ref object.Ref, strategy *v1alpha1.MergeStra
 }
 
 // newPolicyStatus writes a policy's entries after those of other controllers, as far as there is room (S63).
-func (b *builder) newPolicyStatus(meta metav1.ObjectMeta, was gatewayv1.PolicyStatus, all []entry) gatewayv1.PolicyStatus {
+func (b *builder) newPolicyStatus(
+	meta metav1.ObjectMeta,
+	was gatewayv1.PolicyStatus,
+	all []entry,
+) gatewayv1.PolicyStatus {
 	s := gatewayv1.PolicyStatus{Ancestors: []gatewayv1.PolicyAncestorStatus{}}
 	for _, a := range was.Ancestors {
 		if a.ControllerName != b.Objects.ControllerName() {
@@ -176,7 +180,12 @@ func (b *builder) policyConditions(
 	share.strategy = strategy
 	if len(share.conflicts) > 0 && !share.effective {
 		return []metav1.Condition{
-			newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonConflicted, joinLimited(share.conflicts)),
+			newCondition(
+				gatewayv1.PolicyConditionAccepted,
+				false,
+				gatewayv1.PolicyReasonConflicted,
+				joinLimited(share.conflicts),
+			),
 		}
 	}
 	share.notes = append(share.conflicts, share.notes...)

@@ -60,7 +60,8 @@ func (b *builder) computePolicyEffect(ref object.Ref, paths []*policy.Decision) 
 	return s
 }
 
-// addIgnored notes what has no effect though no stronger object writes the field, and whole blocks that others displace.
+// addIgnored notes what has no effect though no stronger object writes the field, and whole blocks that others
+// displace.
 func (s *policyEffect) addIgnored(ref object.Ref, e *precedence.Effective) {
 	for _, drop := range e.Ignored {
 		if drop.Origin.Ref != ref {
