@@ -61,7 +61,8 @@ type StatusWriter struct {
 
 // FindStatuses finds out what the statuses of objects shall be: of those of which it is something else than the last
 // time, and of some more, or all. Current gives those that they have.
-type FindStatuses func(current func(apiobject.Ref) json.RawMessage, some []apiobject.Ref, all bool) (*compiler.CheckResult, error)
+type FindStatuses func(current func(apiobject.Ref) json.RawMessage, some []apiobject.Ref,
+	all bool) (*compiler.CheckResult, error)
 
 // underWay is of a write that has not come to its end.
 const underWay = math.MaxInt

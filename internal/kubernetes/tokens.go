@@ -33,8 +33,9 @@ type Tokens struct {
 	Audience string
 
 	source *Source
-	review func(context.Context, *authenticationv1.TokenReview, metav1.CreateOptions) (*authenticationv1.TokenReview, error)
-	keys   *tokenKeys
+	review func(context.Context, *authenticationv1.TokenReview, metav1.CreateOptions) (*authenticationv1.TokenReview,
+		error)
+	keys *tokenKeys
 	// signed and unsigned bound the reviews of tokens that the API server has signed, and of those of which that is not
 	// known.
 	signed, unsigned *rate.Limiter

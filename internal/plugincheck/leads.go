@@ -125,8 +125,8 @@ func (t *table) checkLedRoute(
 		case known && err == nil && tag != led.Backend:
 			t.add(
 				d.where(),
-				"cluster %q is of another backend than the header's value %q, by leads of policy %q: sessions change their backend "+
-					"here",
+				"cluster %q is of another backend than the header's value %q, by leads of policy %q: sessions change their "+
+					"backend here",
 				name,
 				r.value,
 				p.Name,

@@ -134,7 +134,10 @@ func read(f File) ([]value, error) {
 
 // isPlugin tells whether a document is the filter's own JSON.
 func (v value) isPlugin() bool {
-	for _, field := range []string{"apiVersion", "@type", "static_resources", "dynamic_resources", "resources", "http_filters"} {
+	for _, field := range []string{
+		"apiVersion", "@type", "static_resources", "dynamic_resources", "resources",
+		"http_filters",
+	} {
 		if !v.get(field).missing() {
 			return false
 		}

@@ -127,7 +127,10 @@ func toObject(o runtime.Object) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	delete(fields, "status")
-	for _, path := range [][]string{{"metadata", "creationTimestamp"}, {"spec", "template", "metadata", "creationTimestamp"}} {
+	for _, path := range [][]string{
+		{"metadata", "creationTimestamp"},
+		{"spec", "template", "metadata", "creationTimestamp"},
+	} {
 		unstructured.RemoveNestedField(fields, path...)
 	}
 	return &unstructured.Unstructured{Object: fields}, nil

@@ -232,7 +232,8 @@ func (p *ServicePort) report(rep *report.Report) {
 			report.ServiceAdvice,
 			service,
 			spec.Child("sessionAffinity"),
-			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself",
+			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints "+
+				"itself",
 		)
 	}
 	if !p.Ready() {

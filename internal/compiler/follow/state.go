@@ -3,9 +3,11 @@
 //
 // It takes the compiler's own steps, and takes them for a part of the input at a time. A [State] holds
 //
-//   - the frame: Gateways, and whatever else all routes depend on, and the routes of connections, which have whole listeners (frame.go);
-//   - groups of routes: those whose requests or cookies can meet (package coupling), each compiled with the objects that its
-//     routes lead to and the policies that are attached to these, and with the keys by which these were asked for (gather.go);
+//   - the frame: Gateways, and whatever else all routes depend on, and the routes of connections, which have whole
+//     listeners (frame.go);
+//   - groups of routes: those whose requests or cookies can meet (package coupling), each compiled with the objects
+//     that its routes lead to and the policies that are attached to these, and with the keys by which these were asked
+//     for (gather.go);
 //   - what they all come to, put together (merged.go).
 //
 // A change marks what it touches: the frame, and the parts that asked for what the object is an answer to (keys.go).

@@ -85,8 +85,9 @@ func (b *builder) recordParent(route *Route, ref gatewayv1.ParentReference, refu
 	f := b.status
 	all, known := b.listeners[parentKey(route, ref)]
 	p := ParentStatus{
-		Ref:     ref,
-		Foreign: known && len(all) == 0 && isGateway(route, ref) || !b.isParent(route, ref) || b.foreignSets[parentKey(route, ref)],
+		Ref: ref,
+		Foreign: known && len(all) == 0 && isGateway(route, ref) || !b.isParent(route, ref) ||
+			b.foreignSets[parentKey(route, ref)],
 		Refused: refused,
 		Reason:  gatewayv1.RouteReasonAccepted, Gateway: ParentRef(route, ref),
 	}

@@ -217,7 +217,10 @@ func (o *Object) Parse() (map[string]any, error) {
 		return doc, err
 	}
 	meta, _ := doc["metadata"].(map[string]any)
-	for _, name := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+	for _, name := range []string{
+		"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink",
+		"uid",
+	} {
 		delete(meta, name)
 	}
 	if notes, has := meta["annotations"].(map[string]any); has {

@@ -113,8 +113,8 @@ func AdviseAddresses(ports []gateway.Port, decisions *policy.Decisions, plan *ir
 			report.AddressReuse,
 			g,
 			"",
-			"sessions behind it are with addresses: one that passes to another pod takes them along, until absoluteTimeout ends "+
-				"them, for nothing here tells the filter whose addresses are; identity: Address says that this is meant",
+			"sessions behind it are with addresses: one that passes to another pod takes them along, until absoluteTimeout "+
+				"ends them, for nothing here tells the filter whose addresses are; identity: Address says that this is meant",
 		)
 	}
 }
