@@ -10,7 +10,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
-// acknowledged knows of each Gateway since when no connected Envoy, of this process or another one, has acknowledged its listeners.
+// acknowledged knows of each Gateway since when no connected Envoy, of this process or another one, has acknowledged
+// its listeners.
 type acknowledged struct {
 	lock sync.Mutex
 	// since is when that began; Gateways whose listeners an Envoy has acknowledged are not in it.
@@ -32,14 +33,16 @@ func (c *Controller) Acknowledged() {
 	c.AcknowledgedElsewhere()
 }
 
-// AcknowledgedElsewhere says that those of other processes may have. It has statuses written where that makes a difference to them.
+// AcknowledgedElsewhere says that those of other processes may have. It has statuses written where that makes a
+// difference to them.
 func (c *Controller) AcknowledgedElsewhere() {
 	if c.Notify != nil && c.lookAtAcknowledged(time.Now()) {
 		c.Changed()
 	}
 }
 
-// lookAtAcknowledged brings up to date of which Gateways no Envoy has acknowledged the listeners; true if others than before.
+// lookAtAcknowledged brings up to date of which Gateways no Envoy has acknowledged the listeners; true if others than
+// before.
 func (c *Controller) lookAtAcknowledged(now time.Time) (different bool) {
 	held := c.Server.Acknowledged()
 	if c.Elsewhere != nil {
@@ -87,7 +90,8 @@ func (a *acknowledged) noteCompiled(all []*envoy.Served) {
 	}
 }
 
-// unacknowledged lists the Gateways whose listeners no Envoy has acknowledged, and has statuses looked at again when the first grace ends.
+// unacknowledged lists the Gateways whose listeners no Envoy has acknowledged, and has statuses looked at again when
+// the first grace ends.
 func (c *Controller) unacknowledged(now time.Time) map[string]compiler.Unacknowledged {
 	c.lookAtAcknowledged(now)
 	a := &c.acknowledged
@@ -116,5 +120,6 @@ func (a *acknowledged) explain(gateway string) string {
 		return "no connected Envoy has acknowledged the listeners as they are now; the last that had was seen at " +
 			last.UTC().Format(time.RFC3339)
 	}
-	return "no Envoy has connected and acknowledged the listeners since limpet began to look, at " + a.begun.UTC().Format(time.RFC3339)
+	return "no Envoy has connected and acknowledged the listeners since limpet began to look, at " +
+		a.begun.UTC().Format(time.RFC3339)
 }
