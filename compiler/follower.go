@@ -93,7 +93,6 @@ func NewFollower(o Options) (*Follower, error) {
 	if o.served() == nil {
 		return nil, errors.New("served: Required value: only a configuration for a server can follow its documents")
 	}
-	o.Cache = NewCache()
 	state := follow.New(o.followSettings(settings))
 	if had := o.Incumbents; had != nil && had.names != nil {
 		state.SetIncumbents(had.claims, had.names, had.hosts)
@@ -301,5 +300,5 @@ func (f *Follower) Sizes() []StepSize {
 	for _, s := range f.state.Sizes() {
 		sizes = append(sizes, StepSize(s))
 	}
-	return append(sizes, f.options.Cache.Sizes()...)
+	return sizes
 }

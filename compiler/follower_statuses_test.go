@@ -116,6 +116,80 @@ func TestStatusesOfOneChange(t *testing.T) {
 	}
 }
 
+// TestStatusesOfEachChange has each object of a small world go and come back, and words in it become others and what they were. After each
+// of these the statuses that a follower says are others now, and of the rest those that it gave before, are those of a whole check. At the
+// end it gives that of each object once more, as where somebody else has written something there.
+//
+// requirements: S59, S60, S61, S62, S63, S64
+func TestStatusesOfEachChange(t *testing.T) {
+	now := map[object.Ref]json.RawMessage{}
+	o := Options{Time: time.Unix(1000, 0), AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: &Served{}}}
+	o.CurrentStatus = func(ref object.Ref) json.RawMessage { return now[ref] }
+	f, world := newFollower(t, o), loadStatuses(t)
+	var sources []Source
+	follow := func(name string, changed []*worldObject) {
+		t.Helper()
+		var changes Changes
+		sources, changes = listWorld(world, changed)
+		changes.Time = o.Time
+		if _, err := f.Apply(changes); err != nil {
+			t.Fatal(name, err)
+		}
+		now = noteStatuses(t, now, f.TakeDecided(nil).Statuses(o))
+		checkStatuses(t, name, now, sources, o)
+	}
+	follow("first", world)
+	for i, one := range world {
+		for _, gone := range []bool{true, false} {
+			one.gone = gone
+			follow(fmt.Sprintf("%s gone=%t", one.original, gone), world[i:i+1])
+		}
+		for _, words := range statusWords {
+			if one.text = strings.Replace(one.original, words[0], words[1], 1); one.text != one.original {
+				follow(fmt.Sprintf("%s now %s", one.original, words[1]), world[i:i+1])
+				one.text = one.original
+				follow(fmt.Sprintf("%s no more %s", one.original, words[1]), world[i:i+1])
+			}
+		}
+	}
+	want := maps.Clone(now)
+	for ref := range want {
+		now[ref] = json.RawMessage(`{"conditions":[]}`)
+		now = noteStatuses(t, now, f.TakeDecided([]object.Ref{ref}).Statuses(o))
+	}
+	checkStatuses(t, "overwritten", now, sources, o)
+}
+
+// statusWords are what becomes of words.
+var statusWords = [][2]string{
+	{"name: cart, port", "name: none, port"}, {"name: own, port", "name: cart, port"}, {"kind: XBackend, name: outside", "kind: XBackend, name: none"},
+	{"parentRefs: [{name: web}]", "parentRefs: [{name: lone}]"}, {"example.com", "example.org"}, {"allowedRoutes: {namespaces: {from: All}}", "hostname: x.org"},
+	{"kind: Service, name: cart}", "kind: Service, name: own}"}, {"kind: Gateway, name: web}", "kind: Gateway, name: lone}"},
+	{"port: 8082", "port: 8080"}, {"port: 9000", "port: 8081"}, {"sessionName: OWN", "sessionName: 'no good'"}, {"port: 80}", "port: 81}"},
+	{"name: tcp, namespace", "labels: {a: b}, name: tcp, namespace"}, {"sessionPersistence", "name: one, sessionPersistence"},
+	{"limpet.dev/gateway-controller", "example.com/other"}, {"rules: [{", "rules: [{name: a, matches: [{path: {type: Exact, value: x}}]}, {"},
+}
+
+// loadStatuses gives the world of that test, with a policy for a Service that more Gateways lead to than its status can list.
+func loadStatuses(t *testing.T) []*worldObject {
+	t.Helper()
+	world := loadObjects(t, "statuses.yaml")
+	for i := range 17 {
+		name := fmt.Sprintf("many-%02d", i)
+		text := strings.ReplaceAll("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: NAME, namespace: many}\n"+
+			"spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}\n---\n"+
+			"apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: NAME, namespace: many}\n"+
+			"spec: {parentRefs: [{name: NAME}], hostnames: [NAME.example.com], rules: [{backendRefs: [{name: many, port: 80}]}]}\n", "NAME", name)
+		if i == 0 {
+			text += "---\n{apiVersion: v1, kind: Service, metadata: {name: many, namespace: many}, spec: {ports: [{port: 80}]}}\n---\n" +
+				"{apiVersion: limpet.dev/v1alpha1, kind: SessionPersistencePolicy, metadata: {name: of-many, namespace: many}, " +
+				"spec: {targetRefs: [{group: '', kind: Service, name: many}], sessionName: MANY}}\n"
+		}
+		world = append(world, &worldObject{name: name + ".yaml", original: text, text: text})
+	}
+	return world
+}
+
 // listWorld gives the sources of a world by their names, and what has changed of them.
 func listWorld(world, changed []*worldObject) (sources []Source, c Changes) {
 	for _, one := range world {

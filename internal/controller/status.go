@@ -115,13 +115,13 @@ func (c *Controller) check(o *compiler.Options, some []object.Ref, all bool) (*c
 		return decided.Statuses(*o), nil
 	case sources == nil:
 		return &compiler.CheckResult{}, nil
-	default: // they can't be followed
+	default: // the last changes came to nothing
 		return compiler.Statuses(sources, *o)
 	}
 }
 
 // recall puts what is remembered into options, as it is now. It gives what was decided of some objects, or the sources that it was decided
-// about where these can't be followed.
+// about where later changes came to nothing.
 func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*compiler.Decided, []compiler.Source) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
