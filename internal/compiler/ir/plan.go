@@ -33,8 +33,8 @@ type Plan struct {
 	Hosts map[string]*Object
 	// Written are the input's objects of kinds that limpet writes, by name.
 	Written map[object.Ref]*WrittenObject
-	// Withheld are the rules that go without the session that they ask for, as the target has no room for it, and why; emitters
-	// note it (Withhold, LeaveOut).
+	// Withheld are the rules that go without the session that they ask for, because the target can't hold it, and why;
+	// emitters note it (Withhold, LeaveOut).
 	Withheld map[RulePlace]string
 }
 
@@ -51,8 +51,8 @@ func (a *AttachedRule) place() RulePlace {
 	return RulePlace{Route: a.Route.Ref, Rule: a.Index, Gateway: a.Listener.Gateway.Ref, Listener: a.Listener.Name}
 }
 
-// Withhold takes its session from a rule that a target can't give it, on some listeners, and reports why: the rule's sessions are
-// left out.
+// Withhold takes its session from a rule that a target can't give it, on some listeners, and reports why: the rule's
+// sessions are left out.
 func (p *Plan) Withhold(attached []*AttachedRule, rep *report.Report, target, path, why string) {
 	if p.Withheld == nil {
 		p.Withheld = map[RulePlace]string{}
@@ -127,8 +127,8 @@ func WhyTaken(ref object.Ref) string {
 	return "limpet would write " + ref.String() + ", which is another's"
 }
 
-// ReportOwner says first of all, where no rule has sessions, that limpet's objects in the input are another owner's: whoever compiles
-// has the wrong --owner, or none, more likely than each of the namespaces has a fault of its own.
+// ReportOwner says first of all, where no rule has sessions, that limpet's objects in the input are another owner's:
+// whoever compiles has the wrong --owner, or none, more likely than each of the namespaces has a fault of its own.
 func (p *Plan) ReportOwner(owner string, rep *report.Report) {
 	var others []string
 	for _, was := range p.Written {

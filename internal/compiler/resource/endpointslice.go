@@ -21,8 +21,9 @@ const (
 )
 
 var endpointSliceKind = newKind(definition[discoveryv1.EndpointSlice]{
-	group: discoveryv1.GroupName, kind: "EndpointSlice", versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
-	fields: sliceFields, validate: validateEndpointSlice,
+	group: discoveryv1.GroupName, kind: "EndpointSlice", versions: []string{"v1"},
+	nameRule: apivalidation.NameIsDNSSubdomain,
+	fields:   sliceFields, validate: validateEndpointSlice,
 	list: func(o *Objects) *[]*Object[discoveryv1.EndpointSlice] { return &o.Slices },
 })
 
