@@ -290,16 +290,21 @@ func receive(from adsStream, to chan<- received) {
 
 // sendNext sends all that can be sent now, and says what is new of the client.
 func (one *stream) sendNext() error {
-	if latest, changed := one.inbox.take(); latest != nil {
+	latest, changed := one.inbox.take()
+	if latest != nil {
 		one.client.see(latest, changed)
 	}
-	now := time.Now()
+	now, isWaiting := time.Now(), one.client.isWaiting()
 	one.client.kept = one.server.kept.Load()
-	for _, message := range one.client.next(now) {
+	messages := one.client.next(now)
+	for _, message := range messages {
 		if err := one.to.Send(message); err != nil {
 			return err
 		}
 		one.countPush(message)
+	}
+	if latest != nil && len(messages) > 0 && !isWaiting && latest.Since.After(one.client.connected) {
+		one.server.options.Metrics.own.Observe((time.Since(latest.Since) - one.server.options.Settle).Seconds())
 	}
 	one.publish(now)
 	return nil
