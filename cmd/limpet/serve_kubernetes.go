@@ -39,6 +39,8 @@ type clusterFlags struct {
 	rotateKeys time.Duration // what rotate says
 	// faults say why the objects, and the keys, are not what the API server has now.
 	faults []func() kubernetes.Fault
+	// given is which addresses Gateways have that their specs do not name.
+	given func() kubernetes.Given
 	// ending is what has something to do yet when the process shall end.
 	ending sync.WaitGroup
 }
@@ -159,7 +161,7 @@ func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, 
 	if prefix, err := netip.ParsePrefix(f.pool); err == nil {
 		c.source.Pool = kubernetes.NewPool(prefix)
 	}
-	f.faults = append(f.faults, c.source.Fault)
+	f.faults, f.given = append(f.faults, c.source.Fault), c.source.Given
 	log.Info("reading the objects", "server", config.Host)
 	return c, c.source.Start(ctx)
 }
