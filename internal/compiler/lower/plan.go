@@ -20,7 +20,11 @@ import (
 
 // NewPlan gives what a target is written from whose control plane makes listeners, routes and clusters itself.
 func NewPlan(
-	objects *resource.Objects, ports []gateway.Port, decisions *policy.Decisions, backends *backend.Index, rep *report.Report,
+	objects *resource.Objects,
+	ports []gateway.Port,
+	decisions *policy.Decisions,
+	backends *backend.Index,
+	rep *report.Report,
 ) *ir.Plan {
 	p := &planner{
 		index: backends, classes: indexClasses(objects),
@@ -190,7 +194,10 @@ func (p *planner) newRule(of *ir.RouteObject, route *gateway.Route, index int) *
 		rule.Retries = retry.Attempts == nil || *retry.Attempts > 0
 		rule.RetriesCodes = rule.Retries && len(retry.Codes) > 0
 	}
-	rule.Mirrors = slices.ContainsFunc(spec.Filters, func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestMirror != nil })
+	rule.Mirrors = slices.ContainsFunc(
+		spec.Filters,
+		func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestMirror != nil },
+	)
 	for _, f := range spec.Filters {
 		if f.CORS != nil {
 			rule.CORS = lowerCORS(f.CORS)
@@ -265,22 +272,27 @@ func (p *planner) newSession(route *gateway.Route, s *policy.Session, backends [
 	return made
 }
 
-// revokeBackends has a session's policies revoke those of its backends that its documents revoke (S43): by what tokens call them, for
-// which are their hosts the control plane knows alone.
-func (p *planner) revokeBackends(route *gateway.Route, s *policy.Session, backends []*backend.Backend) []policyconfig.Policy {
+// revokeBackends has a session's policies revoke those of its backends that its documents revoke (S43): by what tokens
+// call them, for which are their hosts the control plane knows alone.
+func (p *planner) revokeBackends(
+	route *gateway.Route,
+	s *policy.Session,
+	backends []*backend.Backend,
+) []policyconfig.Policy {
 	revoked := s.Effective.RevokedBackends()
 	if len(revoked) == 0 {
 		return s.Policies
 	}
-	find := func(name string) int {
-		return slices.IndexFunc(backends, func(b *backend.Backend) bool { return b.Name == name })
-	}
-	p.revoked.note(route, s, revoked, func(name string) bool { return find(name) >= 0 })
+	p.revoked.note(route, s, revoked, func(name string) bool {
+		return slices.ContainsFunc(backends, func(b *backend.Backend) bool { return b.IsOf(name) })
+	})
 	latest := map[uint32]policyconfig.Time{} // by tags, of which the filter takes none twice
 	for _, r := range revoked {
-		if at := find(r.Backend); at >= 0 {
-			tag := p.newBackend(backends[at]).Tag
-			latest[tag] = max(latest[tag], r.Before)
+		for _, b := range backends {
+			if b.IsOf(r.Backend) {
+				tag := p.newBackend(b).Tag
+				latest[tag] = max(latest[tag], r.Before)
+			}
 		}
 	}
 	var items []string
