@@ -104,14 +104,14 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	if problems := o.judge(j.rep, j.servesNothing(), j.objects.PassedOver); len(problems) > 0 {
-		j.suggestNames(problems)
+		o.suggestNames(j, problems)
 		return nil, problems
 	}
 	if o.Incumbents != nil {
 		result.Incumbents = j.findIncumbents()
 	}
 	result.Warnings, result.PassedOver = j.rep.Problems(), j.objects.PassedOver
-	j.suggestNames(result.Warnings)
+	o.suggestNames(j, result.Warnings)
 	return result, nil
 }
 

@@ -38,6 +38,12 @@ func (j *analysis) suggestNames(problems []Problem) {
 	}
 }
 
+func (o *Options) suggestNames(j *analysis, problems []Problem) {
+	if o.SuggestNames {
+		j.suggestNames(problems)
+	}
+}
+
 func (j *analysis) listNames() *names {
 	n := &names{map[string][]string{}, map[string][]string{}}
 	all := func(resource.Traits) bool { return true }
@@ -67,7 +73,8 @@ func (n *names) suggest(kind, namespace, name, section string) string {
 	if question := suggest.DidYouMean(name, near); question != "" || len(elsewhere) == 0 {
 		return question
 	}
-	return "; did you mean " + elsewhere[0] + "?"
+	in, _ := cutNamespace(elsewhere[0])
+	return "; there is one in the namespace " + strings.TrimSuffix(in, "/")
 }
 
 // mostSections is how many sections are listed.

@@ -145,8 +145,8 @@ var Explanations = []Explanation{
 		Code: NothingServed, Title: "no listener is left",
 		Meaning: "All Gateways are left out or none is there, so nothing would be served. What is said before it says why.",
 		Example: "no listener is left, so nothing would be served",
-		Do: "Add a Gateway and its GatewayClass; where the class is in the cluster only, say --assume-class; where its" +
-			" controllerName is another one, say --controller-name.",
+		Do: "Add a Gateway and its GatewayClass; where the class is in the cluster only, say --assume-class, which takes no" +
+			" value; where its controllerName is another one, say --controller-name NAME.",
 	},
 	{
 		Code: NullField, Title: "null takes the field away in files only",
@@ -174,7 +174,7 @@ var Explanations = []Explanation{
 		Meaning: "A Gateway counts when its GatewayClass is in the input, is accepted, and has limpet's controllerName.",
 		Example: "Gateway shop/web: spec.gatewayClassName: Not found: \"limpet\": there is no GatewayClass limpet in the " +
 			"input",
-		Do: "Add the GatewayClass, or say --assume-class where it is in the cluster only.",
+		Do: "Add the GatewayClass, or say --assume-class, which takes no value, where it is in the cluster only.",
 	},
 	{
 		Code: OtherClass, Title: "a Gateway is another controller's",
