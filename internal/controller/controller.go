@@ -107,13 +107,12 @@ type Controller struct {
 	// Notify, if there is one, is called after each change of what statuses depend on.
 	Notify func()
 
-	loop      loop
-	keeping   keeping
-	done      atomic.Int64 // compilations and checks
-	compiling atomic.Int32 // compilations under way
-	rejected  atomic.Bool  // the last check knew of something that an Envoy did not take
-	checking  sync.Mutex   // of the cache that checks share
-	again     *time.Timer  // of the next check that is due by time alone
+	loop     loop
+	keeping  keeping
+	done     atomic.Int64 // compilations and checks
+	rejected atomic.Bool  // the last check knew of something that an Envoy did not take
+	checking sync.Mutex   // of statuses
+	statuses statuses
 
 	acknowledged acknowledged
 

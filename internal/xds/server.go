@@ -193,29 +193,6 @@ func (s *Server) HasLatestRoutes(c ClientStatus) bool {
 	return latest == nil || c.routed >= latest.number
 }
 
-// IsBusy tells whether Envoys are on their way to something that was seen after a time. One that is late or has not taken something does
-// not count.
-func (s *Server) IsBusy(after time.Time) bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, g := range s.gateways {
-		if g.latest != nil && g.latest.Since.After(after) && g.isBehind() {
-			return true
-		}
-	}
-	return false
-}
-
-// isBehind tells whether there is an Envoy that will acknowledge what is served, and has not yet.
-func (g *gateway) isBehind() bool {
-	for one := range g.streams {
-		if c := one.status.Load(); c.Generation != g.latest.Generation && c.Late == "" && len(c.Rejected) == 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Gateways are those that there is something for, in order; those that are gone as long as they have proxies.
 func (s *Server) Gateways() []string {
 	s.lock.Lock()

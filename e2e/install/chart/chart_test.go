@@ -39,8 +39,8 @@ func render(t *testing.T, values string) []*unstructured.Unstructured {
 	return objects
 }
 
-// find gives the object of a kind; nil if there is none.
-func find(objects []*unstructured.Unstructured, kind string) *unstructured.Unstructured {
+// findKind gives the object of a kind; nil if there is none.
+func findKind(objects []*unstructured.Unstructured, kind string) *unstructured.Unstructured {
 	for _, o := range objects {
 		if o.GetKind() == kind {
 			return o
@@ -110,7 +110,7 @@ func TestSwitches(t *testing.T) {
 		"ConfigMap":      {false, true, false}, "ClusterRole": {true, true, true}, "Deployment": {true, true, true}, "Certificate": {false, false, false},
 	} {
 		for i, objects := range [][]*unstructured.Unstructured{plain, everything, bare} {
-			if got := find(objects, kind) != nil; got != in[i] {
+			if got := findKind(objects, kind) != nil; got != in[i] {
 				t.Errorf("values %d: a %s: %v, want %v", i, kind, got, in[i])
 			}
 		}
