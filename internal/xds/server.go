@@ -103,7 +103,7 @@ func NewServer(o Options) *Server {
 	}
 	s := &Server{
 		options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsTold, refusalsAtOnce),
-		budget: budget{most: o.Budget, of: map[string]int{}},
+		budget: newBudget(o.Budget),
 	}
 	s.kept.Store(math.MaxUint64)
 	s.gate = &callers.Gate{
@@ -210,7 +210,7 @@ func (s *Server) Gateways() []string {
 // join lets a stream in, unless there are as many of its Gateway from its address as there may be, or of its namespace.
 func (s *Server) join(gateway string, one *stream) error {
 	if !one.reckon(streamCost) {
-		return s.excess("memory", "the Envoys of namespace %s come to more than there is room for", one.namespace)
+		return one.excess()
 	}
 	s.lock.Lock()
 	defer s.lock.Unlock()

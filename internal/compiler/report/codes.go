@@ -1,7 +1,9 @@
 package report
 
-// Code is the stable name of a finding, such as LIM0101: programs and people look it up by that, whatever its words are. It is said
-// where the finding is made. LIM01 and so on are the sections of docs/findings.md.
+import "slices"
+
+// Code is the stable name of a finding, such as LIM0101: programs and people look it up by that, whatever its words
+// are. It is said where the finding is made. LIM01 and so on are the sections of docs/findings.md.
 type Code string
 
 // The codes.
@@ -86,13 +88,15 @@ const (
 type Explanation struct {
 	Code  Code
 	Title string
-	// Broad says that several faults have the code, each with words of its own: only those with equal words are the same finding.
+	// Broad says that several faults have the code, each with words of its own: only those with equal words are the same
+	// finding.
 	Broad bool
 	// Meaning is what it means for who wrote the object, Example what limpet says, and Do what to do about it.
 	Meaning, Example, Do string
 }
 
 // Explanations are those of all codes, in order.
+<<<<<<< HEAD
 var Explanations = []Explanation{
 	{
 		Code: FileUnreadable, Title: "a file can't be read",
@@ -598,6 +602,12 @@ var Explanations = []Explanation{
 		Do:      "Rename the other object, or say --owner.",
 	},
 }
+=======
+var Explanations = slices.Concat(
+	explainedReading, explainedGateways, explainedRoutes, explainedBackends,
+	explainedSessions, explainedBalancing, explainedBackendTLS, explainedTargets,
+)
+>>>>>>> main
 
 // Explain gives what a code means; false for none of limpet's.
 func Explain(code Code) (Explanation, bool) {

@@ -66,7 +66,7 @@ func (r *Report) ErrorForAt(code Code, about Subject, reason, path, message stri
 
 // add notes an error.
 func (r *Report) add(code Code, about Subject, reason, path, message string, unsupported bool) {
-	if !r.hasRoom(code, about, unsupported) {
+	if !r.mayAdd(code, about, unsupported) {
 		return
 	}
 	e := newEntry(code, about, path, message)
