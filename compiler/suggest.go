@@ -8,8 +8,11 @@ import (
 	"github.com/limpet-proxy/limpet/internal/suggest"
 )
 
-// absent is how messages say that an object is not there (resource.Objects.Absence): its kind, its name, and the section that is meant.
-var absent = regexp.MustCompile(`there is no ([A-Z]\w+) ([^\s/]+/)?([^\s/,:]+)(?:, sectionName ([^\s,:]+))? in the input`)
+// absent is how messages say that an object is not there (resource.Objects.Absence): its kind, its name, and the
+// section that is meant.
+var absent = regexp.MustCompile(
+	`there is no ([A-Z]\w+) ([^\s/]+/)?([^\s/,:]+)(?:, sectionName ([^\s,:]+))? in the input`,
+)
 
 // mostSuggested is for how many messages names are looked for: each is compared with all names of its kind.
 const mostSuggested = 100
@@ -20,8 +23,8 @@ type names struct {
 	sections map[string][]string // by "KIND NAMESPACE/NAME"
 }
 
-// suggestNames puts the name that may be meant behind what says that an object is not there. It is for people: no status has it, for it
-// depends on objects that have nothing to do with the one that the status is of.
+// suggestNames puts the name that may be meant behind what says that an object is not there. It is for people: no
+// status has it, for it depends on objects that have nothing to do with the one that the status is of.
 func (j *analysis) suggestNames(problems []Problem) {
 	var known *names
 	left := mostSuggested
@@ -54,7 +57,8 @@ func (j *analysis) listNames() *names {
 	return n
 }
 
-// suggest gives a question to be put behind a message: is it another name of the namespace, the same in another, or another section?
+// suggest gives a question to be put behind a message: is it another name of the namespace, the same in another, or
+// another section?
 func (n *names) suggest(kind, namespace, name, section string) string {
 	if sections, is := n.sections[kind+" "+namespace+name]; is && section != "" {
 		if near := suggest.DidYouMean(section, sections); near != "" || len(sections) == 0 {
