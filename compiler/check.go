@@ -104,7 +104,8 @@ func (o *Options) buildStatuses(in status.Input, rep *report.Report, servesNothi
 	served := cmp.Or(o.served(), &Served{})
 	reportRejected(&in, served, rep)
 	reportParameters(&in, served, rep)
-	in.Problems, in.Proxies, in.Unacknowledged, in.Ended = rep.Problems(), served.Proxies, served.Unacknowledged, served.Ended
+	in.Problems, in.Proxies = rep.Problems(), served.Proxies
+	in.Unacknowledged, in.Ended = served.Unacknowledged, served.Ended
 	in.Current, in.Now = o.CurrentStatus, o.Time
 	result := &CheckResult{All: true, PassedOver: in.Objects.PassedOver}
 	if servesNothing && !o.AllowEmpty {
