@@ -113,6 +113,14 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 		return "must be an IPv4 address"
 	case of == discoveryv1.AddressTypeIPv6 && !ip.Is6():
 		return "must be an IPv6 address"
+	default:
+		return explainReserved(ip)
+	}
+}
+
+// explainReserved says why no endpoint can have an address of its family; empty if one can.
+func explainReserved(ip netip.Addr) string {
+	switch {
 	case ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast():
 		return "must not be unspecified, multicast or link-local"
 	case ip == broadcast:
