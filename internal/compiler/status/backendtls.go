@@ -16,12 +16,10 @@ import (
 // targets that are missing or that no Gateway leads to.
 func (b *builder) writeBackendTLS() {
 	for _, p := range b.Objects.BackendTLS {
-		if !b.wants(p.Ref()) {
-			continue
+		if b.wants(p.Ref()) {
+			was, entries := parseStatus[gatewayv1.PolicyStatus](b, p), b.listBackendTLSEntries(p)
+			b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, b.newPolicyStatus(p.Value.ObjectMeta, was, entries))
 		}
-		was := parseStatus[gatewayv1.PolicyStatus](b, p)
-		now := b.newPolicyStatus(p.Value.ObjectMeta, was, b.listBackendTLSEntries(p))
-		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, now)
 	}
 }
 
