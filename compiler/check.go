@@ -78,6 +78,7 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	if withRows {
 		idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
 		near := listNearBudgets(j.Topology.Usage, o.budget())
+		j.suggest(warnings)
 		result.Rows = status.Rows(j.listSubjects(), slices.Concat(warnings, idle, near))
 	}
 	return result, nil

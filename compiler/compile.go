@@ -104,12 +104,14 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	if problems := o.judge(j.rep, j.servesNothing()); len(problems) > 0 {
+		j.suggest(problems)
 		return nil, problems
 	}
 	if o.Incumbents != nil {
 		result.Incumbents = j.findIncumbents()
 	}
 	result.Warnings, result.PassedOver = j.rep.Problems(), j.objects.PassedOver
+	j.suggest(result.Warnings)
 	return result, nil
 }
 

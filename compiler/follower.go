@@ -194,6 +194,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		f.state.ReportAll(rep)
 		u.NewWarnings = leaveOutSaid(rep.Problems(), f.saidWhole)
 	}
+	suggestNames(u.NewWarnings, f.state.Store().VisitObjects)
 	u.Draining, u.Until = f.state.Draining()
 	u.OtherPods, u.Unsettled = f.state.TakeOtherPods(), f.state.IsUnsettled()
 	if u.Whole {
@@ -341,6 +342,7 @@ func (u *Update) Result() (*Result, error) {
 	rep := &report.Report{}
 	u.follower.state.ReportAll(rep)
 	r.Warnings, r.PassedOver, r.Pods = rep.Problems(), u.follower.state.Store().PassedOver(), u.follower.state.Pods()
+	suggestNames(r.Warnings, u.follower.state.Store().VisitObjects)
 	u.complete = true
 	return r, nil
 }

@@ -5,15 +5,20 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
-// Summary says in a line what becomes of objects: "3,000 routes: 2,998 accepted, 1 warning, 1 refused".
+// Summary says in a line what becomes of objects: "3,000 routes: 2,998 accepted, 1 warning, 1 refused; 1 file could not be read".
 func Summary(rows []status.Row) string {
 	worst := map[string]compiler.Verdict{}
+	unreadable := map[string]bool{}
 	var routes, others int
 	for _, r := range rows {
-		if r.Object == "" {
+		if r.Code == report.FileUnreadable {
+			unreadable[r.File] = true
+		}
+		if r.Object == "" || r.Code == report.UnreadKind {
 			continue
 		}
 		was, known := worst[r.Object]
@@ -32,7 +37,14 @@ func Summary(rows []status.Row) string {
 	for _, v := range worst {
 		counts[v]++
 	}
-	return nameCounts(routes, others) + ": " + nameVerdicts(counts, len(worst))
+	summary := nameCounts(routes, others)
+	if len(worst) > 0 {
+		summary += ": " + nameVerdicts(counts, len(worst))
+	}
+	if len(unreadable) > 0 {
+		summary += "; " + count(len(unreadable), "file") + " could not be read"
+	}
+	return summary
 }
 
 func nameCounts(routes, others int) string {

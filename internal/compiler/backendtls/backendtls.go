@@ -3,7 +3,6 @@
 package backendtls
 
 import (
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -129,7 +128,7 @@ func (r *reader) refuseTarget(
 	}
 	if target.Section != "" && !hasPort(s, target.Section) {
 		e := field.NotFound(nil, target.Section)
-		e.Detail = fmt.Sprintf("Service %s has no port of this name", target.Key())
+		e.Detail = resource.SectionAbsence(target)
 		return e, report.ReasonTargetNotFound
 	}
 	return nil, ""

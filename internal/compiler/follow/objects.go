@@ -272,9 +272,12 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 // takeRefused keeps that an object is no good, or forgets it.
 func (s *State) takeRefused(ref object.Ref, present bool) {
 	setMember(s.objects.refused, ref, present)
-	if ref.Kind == object.KindService {
-		s.marks.frame = s.marks.frame || s.objects.hasServicePolicies()
+	s.objects.targets.SetRefused(ref, present)
+	for p := range s.objects.policiesAt[ref] {
+		s.marks.policies[p] = true
 	}
+	// Policies of other kinds are in the frame.
+	s.marks.frame = s.marks.frame || s.objects.hasServicePolicies()
 }
 
 // takeContext takes in what is left: objects that all routes may depend on.

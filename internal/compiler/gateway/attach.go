@@ -166,8 +166,11 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	if len(named) == 0 {
 		return newNoListenerError(path, parentName(ref, key), ref)
 	}
-	admitting := slices.DeleteFunc(named, func(l *listener) bool { return !b.allows(l, route) })
-	if len(admitting) == 0 {
+	admitting := slices.DeleteFunc(slices.Clone(named), func(l *listener) bool { return !b.allows(l, route) })
+	switch {
+	case len(admitting) == 0 && !slices.ContainsFunc(named, func(l *listener) bool { return l.refused == "" }):
+		return field.Forbidden(path, "each listener of "+parentName(ref, key)+" that it names is left out itself")
+	case len(admitting) == 0:
 		return field.Forbidden(
 			path,
 			fmt.Sprintf("no listener of %s that it names allows %ss from namespace %s", parentName(ref, key), route.Kind, route.Namespace),
@@ -293,7 +296,7 @@ func newNoListenerError(path *field.Path, parent string, ref gatewayv1.ParentRef
 			fmt.Sprintf("%s has no listener of this name on port %d", parent, *ref.Port),
 		)
 	case ref.SectionName != nil:
-		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, parent+" has no listener of this name")
+		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, fmt.Sprintf("%s has no listener named %q", parent, *ref.SectionName))
 	default:
 		return newNotFoundError(path.Child("port"), *ref.Port, parent+" has no listener on this port")
 	}

@@ -130,7 +130,7 @@ func (a *attacher) attachSessionPolicy(v *validatedPolicy) {
 // attachTo attaches blocks to one target, if it is there.
 func (a *attacher) attachTo(att Attachment, reported bool, blocks []precedence.SettingsBlock) {
 	if att.Reason == "" && att.Target.Kind != object.KindNamespace && !a.targets.exists[att.Target] { // a policy's own namespace is there
-		att.Reason, att.Message = report.ReasonTargetNotFound, "there is no "+att.Target.String()+" in the input"
+		att.Reason, att.Message = report.ReasonTargetNotFound, a.targets.absence(att.Target)
 	}
 	a.attachments = append(a.attachments, att)
 	switch {

@@ -16,6 +16,7 @@ const (
 	NullField              Code = "LIM0108"
 	DroppedField           Code = "LIM0109"
 	OldKind                Code = "LIM0110"
+	UnreadKind             Code = "LIM0111"
 	NoClass                Code = "LIM0201"
 	OtherClass             Code = "LIM0202"
 	AssumedClass           Code = "LIM0203"
@@ -168,6 +169,13 @@ var Explanations = []Explanation{
 		Meaning: "Gateway API 1.1 and 1.2 had BackendLBPolicy for sessions, and no later release has it.",
 		Example: "BackendLBPolicy shop/p: kind: Gateway API 1.1 and 1.2 had this kind",
 		Do:      "Write a SessionPersistencePolicy of limpet.dev instead.",
+	},
+	{
+		Code: UnreadKind, Title: "limpet does not read Ingresses",
+		Meaning: "An Ingress, and what its annotations say of affinity, is passed over: another controller may serve it.",
+		Example: "Ingress shop/web: kind: limpet does not read Ingresses",
+		Do: "To have limpet serve its requests write an HTTPRoute ('ingress2gateway' makes one) and a SessionPersistencePolicy; " +
+			"docs/migrate.md says which annotation is which field.",
 	},
 	{
 		Code: NoClass, Title: "a Gateway's class is not there or not accepted",
@@ -368,7 +376,8 @@ var Explanations = []Explanation{
 		Meaning: "Loopback, link-local and limpet's own addresses are no pods': a tenant who names one would reach what is " +
 			"not its own. The endpoint is left out.",
 		Example: "EndpointSlice shop/cart-1: endpoints[0].addresses[0]: Forbidden",
-		Do:      "Name the address of the pod.",
+		Do: "Name the address of the pod. For a server on Envoy's own machine name another of its addresses than 127.0.0.1, or put its " +
+			"Service into the namespace of a Gateway.",
 	},
 	{
 		Code: EndpointHere, Title: "an endpoint is on Envoy's own machine",

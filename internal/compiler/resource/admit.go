@@ -250,8 +250,11 @@ func (a *admitter) applyCRDs(d *read.Document, fields map[string]any, apiRelease
 		a.admitters[apiRelease].Default(fields)
 		return
 	}
-	for _, e := range a.admitters[apiRelease].Admit(fields) {
+	errs := a.admitters[apiRelease].Admit(fields)
+	for _, e := range errs {
 		switch {
+		case admission.SaysUnchecked(e): // because of the other errors
+		case admission.IsUnknownField(e) && isInWrongType(e, errs):
 		case admission.IsUnknownField(e):
 			name := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
 			beside := a.admitters[apiRelease].FieldsBeside(fields, e.Field)
@@ -260,20 +263,17 @@ func (a *admitter) applyCRDs(d *read.Document, fields map[string]any, apiRelease
 			path, detail := cutPath(e.Detail)
 			a.rep.ErrorAt(report.InvalidField, d, path, detail)
 		default:
-			e.Detail = strings.TrimPrefix(e.Detail, e.Field+" in body ") // the schema validator repeats it
-			e.Detail += suggestValue(e)
+			explain(e, fields)
 			a.rep.Error(report.InvalidField, d, e)
 		}
 	}
 }
 
-// suggestValue names the supported value that may be meant by one that is not; empty if none is near.
-func suggestValue(e *field.Error) string {
-	value, isText := e.BadValue.(string)
-	if _, list, found := strings.Cut(e.Detail, "supported values: "); isText && found {
-		return suggest.DidYouMean(value, strings.Split(strings.ReplaceAll(list, `"`, ""), ", "))
-	}
-	return ""
+// isInWrongType tells whether an error is about a field of a value that is of another type itself.
+func isInWrongType(e *field.Error, errs field.ErrorList) bool {
+	return slices.ContainsFunc(errs, func(other *field.Error) bool {
+		return other.Type == field.ErrorTypeTypeInvalid && strings.HasPrefix(e.Field, other.Field+".")
+	})
 }
 
 // alternativesPattern is what the schema validator says of oneOf and anyOf: the path stands in the message alone.

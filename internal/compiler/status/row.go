@@ -84,7 +84,7 @@ func newRow(p report.Problem, v report.Verdict) Row {
 	}
 	return Row{
 		Code: p.Code, Severity: v.Severity(),
-		Object: p.Object, Verdict: v, Reason: reason, File: p.File, Line: p.Line, Path: p.Path, Message: p.Message,
+		Object: p.Object, Verdict: v, Reason: reason, File: p.File, Line: p.Line, Path: p.Path, Message: p.Message + p.Suggestion,
 	}
 }
 
