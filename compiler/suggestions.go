@@ -80,7 +80,7 @@ func (n *names) suggestObject(absent object.Ref, path string) string {
 	case len(elsewhere) == 1 && strings.HasPrefix(path, "spec.parentRefs"):
 		return "; there is one in namespace " + report.ShownPath(elsewhere[0]) + ": write namespace: " + report.ShownPath(elsewhere[0])
 	default:
-		return "; there is one in namespace " + list(elsewhere)
+		return "; there is one in namespace " + listFirst(elsewhere)
 	}
 }
 
@@ -96,11 +96,11 @@ func (n *names) suggestSection(absent object.TargetRef) string {
 	if near := suggest.DidYouMean(absent.Section, sections); near != "" {
 		return near
 	}
-	return "; it has " + list(sections)
+	return "; it has " + listFirst(sections)
 }
 
-// list lists the first of some names.
-func list(names []string) string {
+// listFirst lists the first of some names.
+func listFirst(names []string) string {
 	more := ""
 	if len(names) > maxListed {
 		names, more = names[:maxListed], ", ..."

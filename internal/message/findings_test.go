@@ -87,7 +87,15 @@ func TestPrintForGitHub(t *testing.T) {
 func TestSummary(t *testing.T) {
 	row := func(object string, v compiler.Verdict) status.Row { return status.Row{Object: object, Verdict: v} }
 	for want, rows := range map[string][]status.Row{
-		"no object: all accepted":                  nil,
+		"no object": nil,
+		"no object; 2 files could not be read": {
+			{Code: report.FileUnreadable, Verdict: compiler.Refused, File: "a"}, {Code: report.FileUnreadable, Verdict: compiler.Refused, File: "a"},
+			{Code: report.FileUnreadable, Verdict: compiler.Refused, File: "b"},
+		},
+		"1 route: all accepted; 1 file could not be read": {
+			row("HTTPRoute a/b", compiler.Accepted), {Code: report.FileUnreadable, Verdict: compiler.Refused, File: "b"},
+			{Code: report.UnreadKind, Verdict: compiler.Advice, Object: "Ingress a/b"},
+		},
 		"1 route and 1 other object: all accepted": {row("HTTPRoute a/b", compiler.Accepted), row("Gateway a/b", compiler.Advice)},
 		"2 routes: 0 accepted, 1 warning, 1 refused": {
 			row("HTTPRoute a/b", compiler.Warning), row("GRPCRoute a/b", compiler.Refused), row("GRPCRoute a/b", compiler.Advice),

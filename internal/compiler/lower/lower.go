@@ -4,7 +4,6 @@ package lower
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"

@@ -342,7 +342,7 @@ func TestControlPlanes(t *testing.T) {
 		"an own kind whose name is none":     {resource.Options{ExternalControlPlane: true, PlatformKinds: []schema.GroupVersionKind{own}}, refusal{strings.Replace(proxy, "name: x", "name: a b", 1), []string{"metadata.name: Invalid value"}}},
 		"the kind of another control plane":  {outside, refusal{proxy, []string{"kind: EnvoyProxy of gateway.envoyproxy.io/v1alpha1 is no kind that limpet reads"}}},
 		"a kind of Istio's":                  {resource.Options{ExternalControlPlane: true, Istio: true}, refusal{document(serviceEntry, "spec: {hosts: [a.org], location: MESH_EXTERNAL}"), nil}},
-		"a field of Istio's of another type": {resource.Options{ExternalControlPlane: true, Istio: true}, refusal{document(serviceEntry, "spec: {hosts: a.org}"), []string{"spec.hosts: Invalid value: \"string\": must be of type array"}}},
+		"a field of Istio's of another type": {resource.Options{ExternalControlPlane: true, Istio: true}, refusal{document(serviceEntry, "spec: {hosts: a.org}"), []string{"spec.hosts: Invalid value: \"a.org\": must be a list, not a string"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			checkRefusal(t, c.options, c.refusal)

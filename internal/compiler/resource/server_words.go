@@ -96,7 +96,7 @@ func attachableKinds() (kinds []string) {
 
 // typeNames are the types of JSON as people call them.
 var typeNames = map[string]string{
-	"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false", "array": "a list", "object": "a mapping",
+	"string": "a string", "integer": "an integer", "number": "a number", "boolean": "a boolean", "array": "a list", "object": "a mapping",
 }
 
 // explainType explains a value of another type, such as `must be of type string: "integer"`.

@@ -110,7 +110,10 @@ func suggestSupported(value any, only []any) string {
 	for _, v := range only {
 		texts = append(texts, fmt.Sprint(v))
 	}
-	return suggest.DidYouMean(fmt.Sprint(value), texts)
+	if near := suggest.Nearest(fmt.Sprint(value), texts); near != "" {
+		return " (did you mean " + near + "?)" // what becomes of it follows
+	}
+	return ""
 }
 
 func (w *fieldWalker) lookUp(pattern string) (support.Field, bool) {
