@@ -104,7 +104,8 @@ func measure(s size) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d changes in %.0f s: acknowledged as a whole p50 %.0f ms, p99 %.0f ms, max %.0f ms (%d acknowledgements)\n",
+	fmt.Printf("%d changes in %.0f s: acknowledged as a whole p50 %.0f ms, p99 %.0f ms, max %.0f ms (%d "+
+		"acknowledgements)\n",
 		changed.Changes, changed.Seconds, changed.P50, changed.P99, changed.Max, changed.Live)
 	fmt.Printf("processor: %.2f of one; sent: %.0f bytes a change and client; memory %.0f MB\n",
 		(changed.CPU-joined.CPU)/changed.Seconds, float64(changed.Bytes-joined.Bytes)/float64(changed.Sent), changed.ResidentMB)

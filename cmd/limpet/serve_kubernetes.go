@@ -283,7 +283,6 @@ func (c *cluster) shareAcknowledged(ctx context.Context, of *controller.Controll
 // newStatusWriter makes what writes statuses.
 func (c *cluster) newStatusWriter(ctx context.Context, of *controller.Controller, registry prometheus.Registerer) *kubernetes.StatusWriter {
 	w := kubernetes.NewStatusWriter(c.source, of.Statuses, c.log)
-	w.IsBusy = of.IsBusy
 	w.Written, w.Metrics = kubernetes.NewStatusMetrics(registry), kubernetes.NewQueueMetrics(registry)
 	c.source.RegisterSize(registry)
 	told, err := kubernetes.NewEvents(ctx, c.config)

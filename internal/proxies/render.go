@@ -25,7 +25,8 @@ import (
 type Settings struct {
 	// Image is Envoy's, and HelperImage limpet's own.
 	Image, HelperImage string
-	// Server is the host and port of limpet serve as Pods reach it, and Modules that of its filter, empty where the image has it.
+	// Server is the host and port of limpet serve as Pods reach it, and Modules that of its filter, empty where the image
+	// has it.
 	Server, Modules string
 	// Bind is the address at which listeners listen.
 	Bind netip.Addr
@@ -33,7 +34,8 @@ type Settings struct {
 	Roots []token.Root
 	// Authority are the certificates, as PEM, that the server's leads up to.
 	Authority string
-	// Audience is for whom tokens are that proxies show to limpet serve, unless they have certificates; empty where it takes none.
+	// Audience is for whom tokens are that proxies show to limpet serve, unless they have certificates; empty where it
+	// takes none.
 	Audience string
 }
 
@@ -146,8 +148,8 @@ func typeMeta(apiVersion, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
 }
 
-// newMeta is what all objects have: the Gateway as their owner, and what its infrastructure may say. Further labels and annotations are
-// those of a ProxyConfig.
+// newMeta is what all objects have: the Gateway as their owner, and what its infrastructure may say. Further labels and
+// annotations are those of a ProxyConfig.
 func (r *renderer) newMeta(labels, annotations map[string]string) metav1.ObjectMeta {
 	yes := true
 	return metav1.ObjectMeta{
@@ -196,8 +198,9 @@ func (r *renderer) newAnnotations(further map[string]string) map[string]string {
 	return annotations
 }
 
-// AccountKey is the annotation that names, on a Gateway, the service account of its proxies, which is there already, and the label of
-// one that may be named, with the value "true". accountPrefix and the Gateway's name are that of a Gateway without it.
+// AccountKey is the annotation that names, on a Gateway, the service account of its proxies, which is there already,
+// and the label of one that may be named, with the value "true". accountPrefix and the Gateway's name are that of a
+// Gateway without it.
 const (
 	AccountKey    = v1alpha1.Group + "/proxy-service-account"
 	accountPrefix = "limpet-"
@@ -225,7 +228,8 @@ const (
 	secretAuthority = "ca.crt"
 )
 
-// rootText is what the Gateway's proxies open their keys by (LIMPET_ROOT): secrets that open nothing of another Gateway's.
+// rootText is what the Gateway's proxies open their keys by (LIMPET_ROOT): secrets that open nothing of another
+// Gateway's.
 func (r *renderer) rootText() string {
 	own := make([]token.Root, len(r.Settings.Roots))
 	for i := range own {
@@ -248,7 +252,11 @@ func (r *renderer) newService() *corev1.Service {
 	}
 	s := &corev1.Service{
 		TypeMeta: typeMeta("v1", "Service"), ObjectMeta: r.newMeta(own.Labels, own.Annotations),
-		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: r.newSelector(), IPFamilyPolicy: own.IPFamilyPolicy},
+		Spec: corev1.ServiceSpec{
+			Type:           corev1.ServiceTypeLoadBalancer,
+			Selector:       r.newSelector(),
+			IPFamilyPolicy: own.IPFamilyPolicy,
+		},
 	}
 	if own.Type != nil {
 		s.Spec.Type = *own.Type

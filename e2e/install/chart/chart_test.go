@@ -135,6 +135,35 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
+// TestNetworkPolicy: the ports for Envoys are for the Pods that limpet runs, of any namespace, unless a value says otherwise; those with
+// metrics are for all, and no other port is for anybody.
+func TestNetworkPolicy(t *testing.T) {
+	for values, want := range map[string]string{
+		"": `{"ingress":[{"from":[{"namespaceSelector":{},"podSelector":{"matchExpressions":[{"key":"limpet.dev/proxies","operator":"Exists"}]}}],` +
+			`"ports":[{"port":"xds"},{"port":"wasm"}]},{"ports":[{"port":"probes"}]}],"policyTypes":["Ingress"]}`,
+		"networkPolicy: {envoys: [], monitoring: [{podSelector: {}}]}": `{"ingress":[{"ports":[{"port":"xds"},{"port":"wasm"}]},` +
+			`{"from":[{"podSelector":{}}],"ports":[{"port":"probes"}]}],"policyTypes":["Ingress"]}`,
+	} {
+		objects := render(t, values)
+		policy := findKind(objects, "NetworkPolicy")
+		if policy == nil {
+			t.Fatalf("%q: there is none", values)
+		}
+		spec, _, _ := unstructured.NestedMap(policy.Object, "spec")
+		selected, _, _ := unstructured.NestedStringMap(spec, "podSelector", "matchLabels")
+		labels, _, _ := unstructured.NestedStringMap(findKind(objects, "Deployment").Object, "spec", "template", "metadata", "labels")
+		for key, value := range selected {
+			if labels[key] != value {
+				t.Errorf("%q: limpet's Pods are not of %s=%s", values, key, value)
+			}
+		}
+		delete(spec, "podSelector")
+		if got, err := json.Marshal(spec); err != nil || string(got) != want || len(selected) == 0 {
+			t.Errorf("%q: %v\ngot  %s\nwant %s", values, err, got, want)
+		}
+	}
+}
+
 // TestValuesAreChecked: the schema has every value and no other, and refuses what is none.
 func TestValuesAreChecked(t *testing.T) {
 	c, err := chart.Load(root)

@@ -1,5 +1,5 @@
-// Command render writes what is made from the chart: its README, and below dist/deploy the chart with its CRDs and install.yaml, as they
-// are released.
+// Command render writes what is made from the chart: its README, and below dist/deploy the chart with its CRDs and
+// install.yaml, as they are released.
 package main
 
 import (

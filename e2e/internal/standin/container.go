@@ -125,7 +125,8 @@ func (c *container) changeRoot() error {
 	if err := syscall.Mount("tmpfs", c.Root, "tmpfs", 0, "mode=0755"); err != nil {
 		return err
 	}
-	slices.SortStableFunc(c.Mounts, func(a, b mount) int { return strings.Compare(a.To, b.To) }) // folders before what is in them
+	// folders before what is in them
+	slices.SortStableFunc(c.Mounts, func(a, b mount) int { return strings.Compare(a.To, b.To) })
 	for _, m := range c.Mounts {
 		if err := m.mount(c.Root); err != nil {
 			return fmt.Errorf("%s: %w", m.To, err)

@@ -22,7 +22,7 @@ type plugin struct {
 	logging   bool
 	fields    bool // of the access log
 	digest    bool // with the fields
-	// backendHeader is where the backend of a pinned session is told.
+	// backendHeader carries the backend of a pinned session.
 	backendHeader string
 	recycled      []*stream
 }

@@ -102,5 +102,11 @@ func newVersion(props *apiextensionsv1.JSONSchemaProps, namespaced bool) (*crdVe
 	}
 	rules := newRuleValidators(structural)
 	prover := sync.OnceValue(func() *ruleProver { return rootProver(structural) })
-	return &crdVersion{namespaced: namespaced, structural: structural, schema: newSchemaValidator(openapi), prover: prover, rules: rules}, nil
+	return &crdVersion{
+		namespaced: namespaced,
+		structural: structural,
+		schema:     newSchemaValidator(openapi),
+		prover:     prover,
+		rules:      rules,
+	}, nil
 }

@@ -62,7 +62,8 @@ func (in PortInputs) Equal(other PortInputs) bool {
 		slices.Equal(in.left, other.left) && in.places.Equal(other.places)
 }
 
-// GatherPorts lists the TCP and UDP ports of all Services, each with what it is made from. Nil places refuse no endpoint.
+// GatherPorts lists the TCP and UDP ports of all Services, each with what it is made from. Nil places refuse no
+// endpoint.
 func GatherPorts(objects *resource.Objects, pods *Selection, places *Places) []PortInputs {
 	type owner struct{ namespace, service string }
 	behind := make(map[owner][]*endpointSlice, len(objects.Slices))
@@ -108,14 +109,20 @@ func BuildPort(in PortInputs) *ServicePort {
 }
 
 // collectEndpoints takes what the Service's EndpointSlices hold for a port, of the Service's first family that has any:
-// the second address of a dual-stack host is the same host. What has no address may have names. Behind an ExternalName is that.
+// the second address of a dual-stack host is the same host. What has no address may have names. Behind an ExternalName
+// is that.
 func (p *ServicePort) collectEndpoints(port corev1.ServicePort) {
 	spec := &p.inputs.service.Value.Spec
 	if spec.Type == corev1.ServiceTypeExternalName {
 		p.Endpoints = []ir.Endpoint{newNamedEndpoint(normalizeName(spec.ExternalName), uint16(port.Port), false)}
 		return
 	}
-	families := append(slices.Clone(spec.IPFamilies), corev1.IPv4Protocol, corev1.IPv6Protocol, corev1.IPFamily(discoveryv1.AddressTypeFQDN))
+	families := append(
+		slices.Clone(spec.IPFamilies),
+		corev1.IPv4Protocol,
+		corev1.IPv6Protocol,
+		corev1.IPFamily(discoveryv1.AddressTypeFQDN),
+	)
 	for _, family := range families {
 		found := map[endpointKey]ir.Endpoint{}
 		var where whereabouts
@@ -171,7 +178,8 @@ func (p *ServicePort) addLeft(
 ) {
 	for _, pod := range p.inputs.left {
 		endpoint, has := pod.endpoint(port)
-		if has && pod.isOf(family) && p.inputs.places.refuse(pod.Namespace, endpoint.Address) == "" && addLeft(found, endpoint) {
+		if has && pod.isOf(family) && p.inputs.places.refuse(pod.Namespace, endpoint.Address) == "" &&
+			addLeft(found, endpoint) {
 			where.note(endpoint, &discoveryv1.Endpoint{})
 		}
 	}
@@ -186,7 +194,12 @@ func appendAddress(all []netip.AddrPort, e ir.Endpoint) []netip.AddrPort {
 }
 
 // readEndpoint reads an endpoint of a slice, and says why there can be none; empty if there can.
-func (p *ServicePort) readEndpoint(s *endpointSlice, e *discoveryv1.Endpoint, port int32, draining bool) (ir.Endpoint, string) {
+func (p *ServicePort) readEndpoint(
+	s *endpointSlice,
+	e *discoveryv1.Endpoint,
+	port int32,
+	draining bool,
+) (ir.Endpoint, string) {
 	if s.Value.AddressType == discoveryv1.AddressTypeFQDN {
 		name := normalizeName(e.Addresses[0])
 		return newNamedEndpoint(name, uint16(port), draining), p.inputs.places.refuseName(name, uint16(port))
@@ -197,18 +210,23 @@ func (p *ServicePort) readEndpoint(s *endpointSlice, e *discoveryv1.Endpoint, po
 
 // unsupportedProtocol is what the Service says that the port speaks, where limpet does not; empty for what it speaks.
 func (p *ServicePort) unsupportedProtocol() string {
-	said := p.inputs.service.Value.Spec.Ports[p.inputs.index].AppProtocol
-	if said == nil || p.Protocol != ProtocolUnset {
+	protocol := p.inputs.service.Value.Spec.Ports[p.inputs.index].AppProtocol
+	if protocol == nil || p.Protocol != ProtocolUnset {
 		return ""
 	}
-	return *said
+	return *protocol
 }
 
 // report says what is wrong with the port, and what of its Service is not honoured.
 func (p *ServicePort) report(rep *report.Report) {
 	for _, e := range p.crowded {
 		path := field.NewPath("endpoints").Index(e.index).Child("addresses").Index(1)
-		rep.WarnAt(report.BackendInvalid, e.slice, path.String(), "not used: an endpoint's further addresses have no meaning in Kubernetes")
+		rep.WarnAt(
+			report.BackendInvalid,
+			e.slice,
+			path.String(),
+			"not used: an endpoint's further addresses have no meaning in Kubernetes",
+		)
 	}
 	for _, e := range p.refused {
 		e.report(rep)
@@ -220,8 +238,12 @@ func (p *ServicePort) report(rep *report.Report) {
 	path, port := spec.Child("ports").Index(p.inputs.index), service.Value.Spec.Ports[p.inputs.index]
 	p.reportDistribution(rep, spec.Child("trafficDistribution"))
 	if p.ClientIP {
-		rep.Advise(report.ServiceAdvice, service, spec.Child("sessionAffinity"),
-			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself")
+		rep.Advise(
+			report.ServiceAdvice,
+			service,
+			spec.Child("sessionAffinity"),
+			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself",
+		)
 	}
 	if !p.Ready() {
 		why := "no EndpointSlice has a ready endpoint for the port named %q"
@@ -269,8 +291,8 @@ func addLeft(found map[endpointKey]ir.Endpoint, e ir.Endpoint) (added bool) {
 	return true
 }
 
-// readConditions reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still serving
-// drains; any other does not serve.
+// readConditions reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still
+// serving drains; any other does not serve.
 func readConditions(c discoveryv1.EndpointConditions) (draining, serves bool) {
 	if c.Ready == nil || *c.Ready {
 		return false, true
@@ -284,7 +306,10 @@ func sortEndpoints(found map[endpointKey]ir.Endpoint) []ir.Endpoint {
 	for _, e := range found {
 		list = append(list, e)
 	}
-	slices.SortFunc(list, func(a, b ir.Endpoint) int { return cmp.Or(cmp.Compare(a.Host, b.Host), a.Address.Compare(b.Address)) })
+	slices.SortFunc(
+		list,
+		func(a, b ir.Endpoint) int { return cmp.Or(cmp.Compare(a.Host, b.Host), a.Address.Compare(b.Address)) },
+	)
 	return list
 }
 
@@ -296,6 +321,11 @@ func (p *ServicePort) reportDistribution(rep *report.Report, path *field.Path) {
 		rep.Advise(report.ServiceAdvice, p.inputs.service, path,
 			"every endpoint is as good as any other, wherever it runs: --zone says in which zone Envoy is")
 	case p.TrafficDistribution == corev1.ServiceTrafficDistributionPreferSameNode:
-		rep.Advise(report.ServiceAdvice, p.inputs.service, path, "it is that of the zone, PreferSameZone: on which node Envoy runs is not known")
+		rep.Advise(
+			report.ServiceAdvice,
+			p.inputs.service,
+			path,
+			"it is that of the zone, PreferSameZone: on which node Envoy runs is not known",
+		)
 	}
 }

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -134,11 +135,9 @@ func isTimeout(path string) bool {
 	return strings.HasSuffix(path, "Timeout") || strings.Contains(path, ".timeouts.")
 }
 
-// suggestValue names the supported value that may be meant by one that is not; empty if none is near.
-func suggestValue(e *field.Error) string {
-	value, isText := e.BadValue.(string)
-	if _, list, found := strings.Cut(e.Detail, "supported values: "); isText && found {
-		return suggest.DidYouMean(value, strings.Split(strings.ReplaceAll(list, `"`, ""), ", "))
-	}
-	return ""
+// isInWrongType tells whether an error is about a field of a value that is of another type itself.
+func isInWrongType(e *field.Error, errs field.ErrorList) bool {
+	return slices.ContainsFunc(errs, func(other *field.Error) bool {
+		return other.Type == field.ErrorTypeTypeInvalid && strings.HasPrefix(e.Field, other.Field+".")
+	})
 }
