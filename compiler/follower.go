@@ -200,7 +200,9 @@ func (f *Follower) listErrors() Errors {
 		return rep.Errors(true)
 	}
 	f.state.ReportSteps(rep)
-	return f.options.judge(rep, f.state.ServesNothing())
+	problems := f.options.judge(rep, f.state.ServesNothing())
+	suggestNames(problems, f.state.Store().VisitObjects)
+	return problems
 }
 
 // listInvalid lists what no API server would admit of the documents, where that holds changes up.

@@ -31,7 +31,8 @@ var patternWords = map[string]string{
 		"0102030405060708 until 2026-11-22T20:00:00Z, or the id alone",
 	`^([0-9.]+|\[[0-9a-f:.]+\]):[1-9][0-9]{0,4} before ` + timePattern + "$": "must be an address, a port and an RFC 3339 time, such as " +
 		"10.0.0.1:8080 before 2026-11-22T20:00:00Z",
-	`^(xbackend/)?[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?:[1-9][0-9]{0,4} before ` + timePattern + "$": "must be a " +
+	`^(xbackend/)?[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?:[1-9][0-9]{0,4}(/[a-z0-9]([a-z0-9-]*[a-z0-9])?)? before ` +
+		timePattern + "$": "must be a " +
 		"Service's namespace, name and port and an RFC 3339 time, such as shop/cart-v2:80 before 2026-11-22T20:00:00Z",
 
 	"^" + tokenPattern + "$":                                    "must be a name such as cart-session: letters, digits and !#$%&'*+-.^_`|~",
