@@ -179,7 +179,6 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	if u.NewWarnings, err = f.state.Settle(); err != nil {
 		return nil, err
 	}
-	suggestNames(u.NewWarnings, f.state.Store().VisitObjects)
 	u.Draining, u.Until = f.state.Draining()
 	u.OtherPods, u.Unsettled = f.state.TakeOtherPods(), f.state.IsUnsettled()
 	if u.Whole {
@@ -200,9 +199,7 @@ func (f *Follower) listErrors() Errors {
 		return rep.Errors(true)
 	}
 	f.state.ReportSteps(rep)
-	problems := f.options.judge(rep, f.state.ServesNothing())
-	suggestNames(problems, f.state.Store().VisitObjects)
-	return problems
+	return f.options.judge(rep, f.state.ServesNothing(), f.state.Store().PassedOver())
 }
 
 // listInvalid lists what no API server would admit of the documents, where that holds changes up.
@@ -273,7 +270,6 @@ func (u *Update) Result() (*Result, error) {
 	rep := &report.Report{}
 	u.follower.state.ReportAll(rep)
 	r.Warnings, r.PassedOver, r.Pods = rep.Problems(), u.follower.state.Store().PassedOver(), u.follower.state.Pods()
-	suggestNames(r.Warnings, u.follower.state.Store().VisitObjects)
 	u.complete = true
 	return r, nil
 }

@@ -108,7 +108,10 @@ func (c *client) greet(stream deltaStream) error {
 // take acknowledges a message, and asks for what it leads to.
 func (c *client) take(stream deltaStream, message *discoveryv3.DeltaDiscoveryResponse) error {
 	url := message.GetTypeUrl()
-	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: url, ResponseNonce: message.GetNonce()}); err != nil {
+	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{
+		TypeUrl:       url,
+		ResponseNonce: message.GetNonce(),
+	}); err != nil {
 		return err
 	}
 	var added []string

@@ -132,7 +132,10 @@ func report(results, known map[string]string) (code int) {
 
 // groupOf is the kind that a test is about, by its name.
 func groupOf(test string) string {
-	for _, prefix := range []string{"HTTPRoute", "GRPC", "TLSRoute", "TCPRoute", "UDPRoute", "BackendTLSPolicy", "ListenerSet", "Gateway"} {
+	for _, prefix := range []string{
+		"HTTPRoute", "GRPC", "TLSRoute", "TCPRoute", "UDPRoute", "BackendTLSPolicy",
+		"ListenerSet", "Gateway",
+	} {
 		if strings.HasPrefix(test, prefix) {
 			return prefix
 		}

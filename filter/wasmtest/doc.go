@@ -11,13 +11,16 @@
 // A host of one's own must have these; a plugin that misses one mistakes what it sees. Properties, by their paths:
 //
 //   - xds.route_name is the name of the request's route, which policies are for. Without it the request passes.
-//   - xds.cluster_name is read where a route's policies are each for some of its clusters, and where a session has moved.
-//   - xds.route_metadata.filter_metadata.limpet.policies are the policies of a route whose name ends in an identity ("#" and 16
-//     characters).
-//   - response.code_details says whether a host answered ("via_upstream") or the proxy itself, for which reason. It is read before any
-//     token is taken away, and where a response came without a pin.
-//   - upstream.request_attempt_count, a number of 8 bytes with the little end first, tells a host that refused from one that is gone.
-//   - xds.upstream_host_metadata.filter_metadata.limpet.limpet.backend is the tag of the host's backend, with RebalanceWithin.
+//   - xds.cluster_name is read where a route's policies are each for some of its clusters, and where a session has
+//     moved.
+//   - xds.route_metadata.filter_metadata.limpet.policies are the policies of a route whose name ends in an identity
+//     ("#" and 16 characters).
+//   - response.code_details says whether a host answered ("via_upstream") or the proxy itself, for which reason. It is
+//     read before any token is taken away, and where a response came without a pin.
+//   - upstream.request_attempt_count, a number of 8 bytes with the little end first, tells a host that refused from one
+//     that is gone.
+//   - xds.upstream_host_metadata.filter_metadata.limpet.limpet.backend is the tag of the host's backend, with
+//     RebalanceWithin.
 //
 // Headers of the request: the session's own (cookie, or a header by the policy's name), :method and :authority,
 // x-forwarded-proto, access-control-request-method and origin, and limpet-ticket with debugTickets. The plugin sets

@@ -30,5 +30,6 @@ const (
 	DetailsProperty  = "response.code_details"
 	// AttemptsProperty is a number: 8 bytes, little end first.
 	AttemptsProperty = "upstream.request_attempt_count"
-	BackendProperty  = "xds.upstream_host_metadata.filter_metadata." + policyconfig.BackendMetadata + "." + policyconfig.BackendMetadataKey
+	BackendProperty  = "xds.upstream_host_metadata.filter_metadata." + policyconfig.BackendMetadata + "." +
+		policyconfig.BackendMetadataKey
 )

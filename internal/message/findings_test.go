@@ -87,14 +87,12 @@ func TestPrintForGitHub(t *testing.T) {
 func TestSummary(t *testing.T) {
 	row := func(object string, v compiler.Verdict) status.Row { return status.Row{Object: object, Verdict: v} }
 	for want, rows := range map[string][]status.Row{
-		"no object": nil,
-		"no object; 2 files could not be read": {
-			{Code: report.FileUnreadable, Verdict: compiler.Refused, File: "a"}, {Code: report.FileUnreadable, Verdict: compiler.Refused, File: "a"},
-			{Code: report.FileUnreadable, Verdict: compiler.Refused, File: "b"},
+		"no object of a kind that limpet serves": nil,
+		"no object of a kind that limpet serves, and 1 error of no object": {
+			{Verdict: compiler.Refused, Code: report.FileUnreadable}, {Verdict: compiler.Refused, Code: report.NothingServed},
 		},
-		"1 route: all accepted; 1 file could not be read": {
-			row("HTTPRoute a/b", compiler.Accepted), {Code: report.FileUnreadable, Verdict: compiler.Refused, File: "b"},
-			{Code: report.UnreadKind, Verdict: compiler.Advice, Object: "Ingress a/b"},
+		"1 route: all accepted, and 2 errors of no object": {
+			row("HTTPRoute a/b", compiler.Accepted), row("", compiler.Refused), row("", compiler.Refused), row("", compiler.Warning),
 		},
 		"1 route and 1 other object: all accepted": {row("HTTPRoute a/b", compiler.Accepted), row("Gateway a/b", compiler.Advice)},
 		"2 routes: 0 accepted, 1 warning, 1 refused": {

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -128,7 +127,10 @@ func toObject(o runtime.Object) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	delete(fields, "status")
-	for _, path := range [][]string{{"metadata", "creationTimestamp"}, {"spec", "template", "metadata", "creationTimestamp"}} {
+	for _, path := range [][]string{
+		{"metadata", "creationTimestamp"},
+		{"spec", "template", "metadata", "creationTimestamp"},
+	} {
 		unstructured.RemoveNestedField(fields, path...)
 	}
 	return &unstructured.Unstructured{Object: fields}, nil
@@ -243,60 +245,4 @@ func (r *renderer) newSecret() *corev1.Secret {
 		TypeMeta: typeMeta("v1", "Secret"), ObjectMeta: r.newMeta(nil, nil), Type: corev1.SecretTypeOpaque,
 		Data: map[string][]byte{secretRoot: []byte(r.rootText()), secretAuthority: []byte(r.Settings.Authority)},
 	}
-}
-
-func (r *renderer) newService() *corev1.Service {
-	own := r.Config.Service
-	if own == nil {
-		own = &v1alpha1.ProxyService{}
-	}
-	s := &corev1.Service{
-		TypeMeta: typeMeta("v1", "Service"), ObjectMeta: r.newMeta(own.Labels, own.Annotations),
-		Spec: corev1.ServiceSpec{
-			Type:           corev1.ServiceTypeLoadBalancer,
-			Selector:       r.newSelector(),
-			IPFamilyPolicy: own.IPFamilyPolicy,
-		},
-	}
-	if own.Type != nil {
-		s.Spec.Type = *own.Type
-	}
-	for _, p := range r.Ports {
-		name := fmt.Sprintf("tcp-%d", p.Number)
-		if p.Protocol == corev1.ProtocolUDP {
-			name = fmt.Sprintf("udp-%d", p.Number)
-		}
-		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{
-			Name: name, Port: p.Number, Protocol: p.Protocol, TargetPort: intstr.FromInt32(p.Number),
-		})
-	}
-	if own.ExternalTrafficPolicy != nil && s.Spec.Type != corev1.ServiceTypeClusterIP {
-		s.Spec.ExternalTrafficPolicy = *own.ExternalTrafficPolicy
-	}
-	if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
-		s.Spec.LoadBalancerClass, s.Spec.LoadBalancerSourceRanges = own.LoadBalancerClass, own.LoadBalancerSourceRanges
-		if addresses := r.Gateway.Spec.Addresses; len(addresses) > 0 {
-			s.Spec.LoadBalancerIP = addresses[0].Value
-		}
-	}
-	return s
-}
-
-// ListPorts gives the ports of a Gateway's own listeners together with others, each once and in order.
-func ListPorts(g *gatewayv1.Gateway, others []Port) []Port {
-	all := slices.Clone(others)
-	for _, l := range g.Spec.Listeners {
-		p := Port{l.Port, corev1.ProtocolTCP}
-		if l.Protocol == gatewayv1.UDPProtocolType {
-			p.Protocol = corev1.ProtocolUDP
-		}
-		all = append(all, p)
-	}
-	slices.SortFunc(all, func(a, b Port) int {
-		if a.Number != b.Number {
-			return int(a.Number - b.Number)
-		}
-		return len(a.Protocol) - len(b.Protocol) + slices.Compare([]byte(a.Protocol), []byte(b.Protocol))
-	})
-	return slices.Compact(all)
 }

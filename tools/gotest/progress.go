@@ -135,7 +135,9 @@ func (p *progress) listSlowest(count int) {
 // speak says what is under way: how far each package is, and its tests that have run longest.
 func (p *progress) speak() {
 	var parts []string
-	for _, s := range slices.SortedFunc(maps.Values(p.suites), func(a, b *suite) int { return cmp.Compare(a.name, b.name) }) {
+	for _, s := range slices.SortedFunc(maps.Values(p.suites), func(a, b *suite) int {
+		return cmp.Compare(a.name, b.name)
+	}) {
 		if len(s.since) > 0 {
 			parts = append(parts, s.state(p.now()))
 		}

@@ -16,7 +16,10 @@ var container string
 // which ends what needs more. It tells whether that can be done here.
 func Contain(t testing.TB, bytes int) bool {
 	t.Helper()
-	for folder, file := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes", "/sys/fs/cgroup": "memory.max"} {
+	for folder, file := range map[string]string{
+		"/sys/fs/cgroup/memory": "memory.limit_in_bytes",
+		"/sys/fs/cgroup":        "memory.max",
+	} {
 		group := filepath.Join(folder, fmt.Sprintf("limpet-test-%d", os.Getpid()))
 		if os.Mkdir(group, 0o700) != nil {
 			continue

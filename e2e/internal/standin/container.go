@@ -137,7 +137,10 @@ func (c *container) changeRoot() error {
 			return err
 		}
 	}
-	for name, text := range map[string]string{"hosts": "127.0.0.1 localhost\n", "resolv.conf": "nameserver " + Address + "\n"} {
+	for name, text := range map[string]string{
+		"hosts":       "127.0.0.1 localhost\n",
+		"resolv.conf": "nameserver " + Address + "\n",
+	} {
 		at := filepath.Join(c.Root, "etc", name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 			return err

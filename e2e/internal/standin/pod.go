@@ -264,7 +264,8 @@ func (p *pod) report(ready bool) {
 			Name: p.object.Spec.Containers[0].Name, Image: p.object.Spec.Containers[0].Image, Ready: ready,
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 		}}
-		if _, err = p.node.client.CoreV1().Pods(p.object.Namespace).UpdateStatus(context.Background(), o, metav1.UpdateOptions{}); err == nil {
+		if _, err = p.node.client.CoreV1().Pods(p.object.Namespace).UpdateStatus(context.Background(), o,
+			metav1.UpdateOptions{}); err == nil {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -146,7 +146,8 @@ const (
 		"\x00" + policyconfig.BackendMetadataKey
 	attempts = "upstream\x00request_attempt_count"
 
-	routePolicies = "xds\x00route_metadata\x00filter_metadata\x00" + policyconfig.RouteMetadata + "\x00" + policyconfig.RouteField
+	routePolicies = "xds\x00route_metadata\x00filter_metadata\x00" + policyconfig.RouteMetadata + "\x00" +
+		policyconfig.RouteField
 )
 
 const http503 = 503

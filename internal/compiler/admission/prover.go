@@ -192,7 +192,8 @@ func planRule(env *celgo.Env, rule string) (interpreter.Interpretable, error) {
 	}
 	attributes := interpreter.NewAttributeFactory(env.Container, env.CELTypeAdapter(), env.CELTypeProvider())
 	return interpreter.NewInterpreter(dispatcher, env.Container, env.CELTypeProvider(), env.CELTypeAdapter(), attributes).
-		NewInterpretable(ast.NativeRep(), interpreter.Optimize(), interpreter.CompileRegexConstants(interpreter.MatchesRegexOptimization))
+		NewInterpretable(ast.NativeRep(), interpreter.Optimize(),
+			interpreter.CompileRegexConstants(interpreter.MatchesRegexOptimization))
 }
 
 // proves reports whether an object keeps the rules for certain.

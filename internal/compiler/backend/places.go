@@ -81,8 +81,10 @@ func (p *Places) Equal(other *Places) bool {
 	if p == nil || other == nil || p == other {
 		return p == other
 	}
-	return p.NoLoopback == other.NoLoopback && p.Zone == other.Zone && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) &&
-		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways) &&
+	return p.NoLoopback == other.NoLoopback && p.Zone == other.Zone && p.Reachable == other.Reachable &&
+		slices.Equal(p.Own, other.Own) &&
+		slices.Equal(p.Listeners, other.Listeners) &&
+		slices.Equal(p.Gateways, other.Gateways) &&
 		slices.Equal(p.Names, other.Names) &&
 		slices.Equal(p.Machine, other.Machine) &&
 		p.Nodes == other.Nodes
@@ -156,19 +158,20 @@ func (p *Places) advise(e ir.Endpoint) string {
 	switch {
 	case p == nil:
 		return ""
-	case e.Host != "" && slices.ContainsFunc(p.Listeners, listens) && !slices.ContainsFunc(p.Names, func(pattern string) bool {
-		return pattern != anyName && matchesName(pattern, e.Host)
-	}):
+	case e.Host != "" && slices.ContainsFunc(p.Listeners, listens) && !slices.ContainsFunc(p.Names,
+		func(pattern string) bool {
+			return pattern != anyName && matchesName(pattern, e.Host)
+		}):
 		return fmt.Sprintf(
-			"its endpoint %s:%d has the port of one of Envoy's own listeners: if the name leads to Envoy's machine, requests go "+
-				"round in a circle",
+			"its endpoint %s:%d has the port of one of Envoy's own listeners: if the name leads to Envoy's machine, requests "+
+				"go round in a circle",
 			e.Host,
 			port,
 		)
 	case e.Host == "" && slices.ContainsFunc(p.Own, onEvery):
 		return fmt.Sprintf(
-			"its endpoint %s has the port at which Envoy's admin interface, or limpet, listens on every address of its machine: "+
-				"if this is one of them, the Gateway's clients reach that",
+			"its endpoint %s has the port at which Envoy's admin interface, or limpet, listens on every address of its "+
+				"machine: if this is one of them, the Gateway's clients reach that",
 			e.Address,
 		)
 	case e.Host == "" && e.Address.Addr().IsLoopback() && p.Reachable:

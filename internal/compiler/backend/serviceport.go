@@ -1,9 +1,7 @@
 package backend
 
 import (
-	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -185,14 +183,6 @@ func (p *ServicePort) addLeft(
 	}
 }
 
-// appendAddress adds an endpoint's address, which one behind a name has not.
-func appendAddress(all []netip.AddrPort, e ir.Endpoint) []netip.AddrPort {
-	if e.Host != "" {
-		return all
-	}
-	return append(all, e.Address)
-}
-
 // readEndpoint reads an endpoint of a slice, and says why there can be none; empty if there can.
 func (p *ServicePort) readEndpoint(
 	s *endpointSlice,
@@ -242,7 +232,8 @@ func (p *ServicePort) report(rep *report.Report) {
 			report.ServiceAdvice,
 			service,
 			spec.Child("sessionAffinity"),
-			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself",
+			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints "+
+				"itself",
 		)
 	}
 	if !p.Ready() {
@@ -252,65 +243,6 @@ func (p *ServicePort) report(rep *report.Report) {
 		}
 		rep.Warn(report.BackendInvalid, service, field.Invalid(path, port.Port, fmt.Sprintf(why, port.Name)+": new requests for it get 503"))
 	}
-}
-
-// newEndpoint makes an endpoint of parts that package resource has checked.
-func newEndpoint(namespace string, from *discoveryv1.Endpoint, port int32, draining bool) ir.Endpoint {
-	e := ir.Endpoint{Address: netip.AddrPortFrom(netip.MustParseAddr(from.Addresses[0]), uint16(port)), Draining: draining}
-	e.Pod.Namespace = namespace
-	if from.TargetRef != nil {
-		e.Pod.UID, e.Pod.Object = string(from.TargetRef.UID), from.TargetRef.Name
-	}
-	if from.Hostname != nil {
-		e.Pod.Name = *from.Hostname
-	}
-	return e
-}
-
-// endpointKey tells endpoints apart.
-type endpointKey struct {
-	host    string
-	address netip.AddrPort
-}
-
-// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere.
-func addEndpoint(found map[endpointKey]ir.Endpoint, e ir.Endpoint) {
-	key := endpointKey{e.Host, e.Address}
-	if was, twice := found[key]; !twice || was.Draining {
-		found[key] = e
-	}
-}
-
-// addLeft adds a pod that is selected no longer, unless there is an endpoint at its address.
-func addLeft(found map[endpointKey]ir.Endpoint, e ir.Endpoint) (added bool) {
-	key := endpointKey{e.Host, e.Address}
-	if _, taken := found[key]; taken {
-		return false
-	}
-	found[key] = e
-	return true
-}
-
-// readConditions reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still
-// serving drains; any other does not serve.
-func readConditions(c discoveryv1.EndpointConditions) (draining, serves bool) {
-	if c.Ready == nil || *c.Ready {
-		return false, true
-	}
-	serving, terminating := c.Serving != nil && *c.Serving, c.Terminating != nil && *c.Terminating
-	return true, serving && terminating
-}
-
-func sortEndpoints(found map[endpointKey]ir.Endpoint) []ir.Endpoint {
-	list := make([]ir.Endpoint, 0, len(found))
-	for _, e := range found {
-		list = append(list, e)
-	}
-	slices.SortFunc(
-		list,
-		func(a, b ir.Endpoint) int { return cmp.Or(cmp.Compare(a.Host, b.Host), a.Address.Compare(b.Address)) },
-	)
-	return list
 }
 
 // reportDistribution says what of the Service's wish for near endpoints is not honoured.

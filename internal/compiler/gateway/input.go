@@ -142,9 +142,13 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
-	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated && in.own == other.own &&
-		in.assumeClass == other.assumeClass && in.apart == other.apart && in.budget == other.budget && in.layout.Equal(other.layout) &&
-		maps.Equal(in.refused, other.refused) && maps.Equal(in.hosts, other.hosts) && in.objects.Equal(other.objects) &&
+	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated &&
+		in.own == other.own &&
+		in.assumeClass == other.assumeClass && in.apart == other.apart && in.budget == other.budget &&
+		in.layout.Equal(other.layout) &&
+		maps.Equal(in.refused, other.refused) &&
+		maps.Equal(in.hosts, other.hosts) &&
+		in.objects.Equal(other.objects) &&
 		in.order.RanksAs(other.order) &&
 		other.order.RanksAs(in.order)
 }

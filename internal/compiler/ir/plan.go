@@ -105,8 +105,8 @@ func (p *Plan) MayWrite(ref object.Ref, owner string, rep *report.Report) bool {
 	return false
 }
 
-// MayAddTo tells whether limpet may write into an object of the input for an owner, who is in its labels from then on. If it does so for
-// another, that is reported.
+// MayAddTo tells whether limpet may write into an object of the input for an owner, who is in its labels from then on.
+// If it does so for another, that is reported.
 func (p *Plan) MayAddTo(o *Object, owner string, rep *report.Report) bool {
 	theirs := o.Labels[object.OwnerLabel]
 	if theirs == "" || theirs == owner {
@@ -118,8 +118,13 @@ func (p *Plan) MayAddTo(o *Object, owner string, rep *report.Report) bool {
 
 // reportOwner reports an object that limpet writes for another owner.
 func reportOwner(of report.Subject, ref object.Ref, owner, theirs, takeOver string, rep *report.Report) {
-	rep.ErrorAt(report.NotOwned, of, "metadata.labels", fmt.Sprintf("limpet would write %s for the owner %q, and it is %q's: "+
-		"compile the inputs of both together, or leave the Gateway to one of them; %s", ref, owner, theirs, takeOver))
+	rep.ErrorAt(
+		report.NotOwned,
+		of,
+		"metadata.labels",
+		fmt.Sprintf("limpet would write %s for the owner %q, and it is %q's: "+
+			"compile the inputs of both together, or leave the Gateway to one of them; %s", ref, owner, theirs, takeOver),
+	)
 }
 
 // WhyTaken is the reason for which a rule has no sessions that needs an object that is another's.
@@ -212,7 +217,10 @@ func (o *Object) Parse() (map[string]any, error) {
 		return doc, err
 	}
 	meta, _ := doc["metadata"].(map[string]any)
-	for _, name := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+	for _, name := range []string{
+		"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink",
+		"uid",
+	} {
 		delete(meta, name)
 	}
 	if notes, has := meta["annotations"].(map[string]any); has {

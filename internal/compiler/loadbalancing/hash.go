@@ -135,7 +135,10 @@ func attributeName(h ir.Hash) string {
 func readEntry(path *field.Path, e v1alpha1.RequestHashPolicy) (ir.Hash, *field.Error) {
 	h := ir.Hash{Terminal: e.Terminal, SourceIP: e.HashSourceIP}
 	options := 0
-	for _, set := range []bool{e.HeaderHashOptions != nil, e.CookieHashOptions != nil, e.QueryParameterHashOptions != nil, e.HashSourceIP} {
+	for _, set := range []bool{
+		e.HeaderHashOptions != nil, e.CookieHashOptions != nil, e.QueryParameterHashOptions != nil,
+		e.HashSourceIP,
+	} {
 		if set {
 			options++
 		}

@@ -46,7 +46,8 @@ func describeMove(was, is keptCookies) string {
 	}
 	if gone, new := findMoved(was.hosts, is.hosts, gateway.HostsIntersect); len(gone) > 0 {
 		return fmt.Sprintf("its host was %s and is %s, and the cookie is its host's alone: "+
-			"a cookie.domain that both are below keeps sessions when hosts change", strings.Join(gone, ", "), strings.Join(new, ", "))
+			"a cookie.domain that both are below keeps sessions when hosts change", strings.Join(gone, ", "),
+			strings.Join(new, ", "))
 	}
 	return ""
 }

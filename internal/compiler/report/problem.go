@@ -27,9 +27,6 @@ type Problem struct {
 	Path string
 	// Message says what is wrong, on one line.
 	Message string
-	// Suggestion goes on with what may be meant by a name that is not there; empty for nothing. It may name objects of other owners,
-	// so that no status has it.
-	Suggestion string
 	// File is the file's name as the user wrote it.
 	File string
 	// Line counts from 1; 0 where no line is known.
@@ -51,7 +48,7 @@ func (p Problem) String() string {
 	if place != "" && p.Line > 0 {
 		place += ":" + strconv.Itoa(p.Line)
 	}
-	parts := slices.DeleteFunc([]string{place, p.Object, p.Path, p.Message + p.Suggestion}, func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc([]string{place, p.Object, p.Path, p.Message}, func(s string) bool { return s == "" })
 	return strings.Join(parts, ": ")
 }
 

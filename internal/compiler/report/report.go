@@ -21,8 +21,8 @@ type Subject interface {
 	Locate(path string) (file string, line int)
 }
 
-// Report collects problems. The zero value is ready to use; it is not safe for concurrent use. Where in its file a problem
-// is, is looked up when the problems are asked for: documents may move, while what is said of them stays.
+// Report collects problems. The zero value is ready to use; it is not safe for concurrent use. Where in its file a
+// problem is, is looked up when the problems are asked for: documents may move, while what is said of them stays.
 type Report struct {
 	errors, warnings []Entry
 	unreadable       []string // files

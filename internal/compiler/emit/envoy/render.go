@@ -27,7 +27,8 @@ import (
 //     (renderItems).
 //  2. In YAML, package protoyaml puts texts in while it writes the message, for only then is it known how far to the
 //     right they stand (writeBootstrap). The filter's configuration is written once; aliases refer to it.
-//  3. As protobuf's bytes, which are the same wherever they stand, items follow the message that they are a part of (joinRoutes).
+//  3. As protobuf's bytes, which are the same wherever they stand, items follow the message that they are a part of
+//     (joinRoutes).
 
 // placeholder is the name of what stands for all clusters, the domain of what stands for all virtual hosts, and the
 // text that stands for the filter's configuration.
@@ -38,8 +39,8 @@ func newPlaceholderHost(routes string) *routev3.VirtualHost {
 	return &routev3.VirtualHost{Name: routes, Domains: []string{placeholder}}
 }
 
-// Renderer writes configurations, one at a time. It keeps the texts of their virtual hosts and clusters for the next one;
-// the zero value keeps nothing.
+// Renderer writes configurations, one at a time. It keeps the texts of their virtual hosts and clusters for the next
+// one; the zero value keeps nothing.
 type Renderer struct {
 	hosts      itemTable[ir.Host, []byte]
 	clusters   itemTable[ir.Cluster, []byte]
@@ -155,8 +156,13 @@ func (w *itemWriter) writeItem(e *emitter, m proto.Message) []byte {
 
 // renderHosts gives the texts of a site's virtual hosts.
 func (r Renderer) renderHosts(s site, form itemForm) ([][]byte, error) {
-	return renderItems(r.hosts, form, s.hosts, func(h *ir.Host) itemKey { return itemKey{s.name, h.Domain, form.sessions} },
-		func(e *emitter, w *itemWriter, h *ir.Host) []byte { return w.writeItem(e, e.newVirtualHost(h)) })
+	return renderItems(
+		r.hosts,
+		form,
+		s.hosts,
+		func(h *ir.Host) itemKey { return itemKey{s.name, h.Domain, form.sessions} },
+		func(e *emitter, w *itemWriter, h *ir.Host) []byte { return w.writeItem(e, e.newVirtualHost(h)) },
+	)
 }
 
 // renderClusters gives the texts of clusters.
