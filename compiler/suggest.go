@@ -1,17 +1,10 @@
 package compiler
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/suggest"
-)
-
-// absent is how messages say that an object is not there (resource.Objects.Absence): its kind, its name, and the
-// section that is meant.
-var absent = regexp.MustCompile(
-	`there is no ([A-Z]\w+) ([^\s/]+/)?([^\s/,:]+)(?:, sectionName ([^\s,:]+))? in the input`,
 )
 
 // mostSuggested is for how many messages names are looked for: each is compared with all names of its kind.
@@ -29,15 +22,15 @@ func (j *analysis) suggestNames(problems []Problem) {
 	var known *names
 	left := mostSuggested
 	for i := range problems {
-		m := absent.FindStringSubmatch(problems[i].Message)
-		if m == nil || left == 0 {
+		absent, is := resource.ParseAbsence(problems[i].Message)
+		if !is || left == 0 {
 			continue
 		}
 		if known == nil {
 			known = j.listNames()
 		}
 		left--
-		problems[i].Message += known.suggest(m[1], m[2], m[3], m[4])
+		problems[i].Message += known.suggest(absent.Kind, strings.TrimSuffix(absent.Key(), absent.Name), absent.Name, absent.Section)
 	}
 }
 

@@ -272,9 +272,11 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 // takeRefused keeps that an object is no good, or forgets it.
 func (s *State) takeRefused(ref object.Ref, present bool) {
 	setMember(s.objects.refused, ref, present)
-	if ref.Kind == object.KindService {
-		s.marks.frame = s.marks.frame || s.objects.isTarget(ref)
+	s.objects.targets.SetRefused(ref, present)
+	for p := range s.objects.policiesAt[ref] {
+		s.marks.policies[p] = true
 	}
+	s.marks.frame = s.marks.frame || s.objects.isTarget(ref)
 }
 
 // takeContext takes in what is left: objects that all routes may depend on.

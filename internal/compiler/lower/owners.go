@@ -28,12 +28,7 @@ func (l *lowerer) tellOwners(
 		return policies
 	}
 	if l.Owners == nil {
-		l.adviseOwners(
-			route,
-			path,
-			choices,
-			"who had an address before is known to who follows endpoints: limpet run or limpet serve",
-		)
+		l.adviseOwners(route, path, choices)
 	}
 	var owners []string
 	for _, c := range choices {
@@ -81,7 +76,7 @@ func isSucceeded(e *ir.Endpoint, all []ir.Endpoint) bool {
 }
 
 // adviseOwners says that sessions are with addresses, where the input knows pods.
-func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices []choice, why string) {
+func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices []choice) {
 	if l.WithoutPods {
 		return // AdviseAddresses has said it
 	}
@@ -91,7 +86,8 @@ func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices [
 		}
 		if at := slices.IndexFunc(c.backend.Endpoints, func(e ir.Endpoint) bool { return e.Pod.UID != "" }); at >= 0 {
 			l.rep.Advise(report.AddressReuse, route, path,
-				fmt.Sprintf("an address of %s that passes to another pod takes sessions with it: %s", c.backend.Name, why))
+				fmt.Sprintf("where the address of a pod of %s passes to another pod, its sessions go there: nothing here follows endpoints; "+
+					"'limpet run' and 'limpet serve' do", c.backend.Name))
 			return
 		}
 	}

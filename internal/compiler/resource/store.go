@@ -91,6 +91,13 @@ func (s *Store) admit(source read.Source, elsewhere placesByName) (now *storedSo
 	return now, nil
 }
 
+// VisitObjects visits the objects of all sources.
+func (s *Store) VisitObjects(visit func(Entry)) {
+	for _, source := range s.sources {
+		source.objects.Visit(func(Traits) bool { return true }, visit)
+	}
+}
+
 // replace puts a source in the place of the one that had its name.
 func (s *Store) replace(now *storedSource) {
 	name, before := now.source.Name, &Objects{}
