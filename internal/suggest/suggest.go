@@ -15,8 +15,8 @@ const maxLength = 100
 // leastPart is how long a word is at least that stands for one which it begins or ends.
 const leastPart = 4
 
-// Nearest gives the word among others that is nearest to one, whatever the case, else the first that begins or ends with it; empty
-// if there is none. Of two that are as near the first one is taken.
+// Nearest gives the word among others that is nearest to one, whatever the case, else the first that begins or ends
+// with it; empty if there is none. Of two that are as near the first one is taken.
 func Nearest(word string, among []string) string {
 	if len(word) > maxLength {
 		return ""

@@ -241,7 +241,11 @@ func (p *ServicePort) report(rep *report.Report) {
 		if len(p.refused) > 0 {
 			why = "no ready endpoint is left for the port named %q, for those at addresses where no pod can be are left out"
 		}
-		rep.Warn(report.BackendInvalid, service, field.Invalid(path, port.Port, fmt.Sprintf(why, port.Name)+": new requests for it get 503"))
+		rep.Warn(
+			report.BackendInvalid,
+			service,
+			field.Invalid(path, port.Port, fmt.Sprintf(why, port.Name)+": new requests for it get 503"),
+		)
 	}
 }
 

@@ -115,11 +115,6 @@ func (o *inventory) absence(ref object.Ref) string {
 	return resource.Absence(ref, o.refused[ref])
 }
 
-// takesStreams reports whether a listener leads connections or datagrams to clusters.
-func takesStreams(l ir.Listener) bool {
-	return l.Stream != nil || slices.ContainsFunc(l.TLSHosts, takesStream)
-}
-
 func takesStream(h ir.TLSHost) bool { return h.Stream != nil }
 
 // listStreamClusters lists the clusters that a listener leads connections or datagrams to, each once.

@@ -238,8 +238,8 @@ func (l *lowerer) isLowered(rule *policy.Rule) bool {
 	)
 }
 
-// adviseTLS says once of a listener with plain HTTP that sessions behind it are for TLS: clients do not send a Secure cookie back,
-// and issueOn: TLS issues nothing, unless a proxy before it ends TLS that the Gateway names.
+// adviseTLS says once of a listener with plain HTTP that sessions behind it are for TLS: clients do not send a Secure
+// cookie back, and issueOn: TLS issues nothing, unless a proxy before it ends TLS that the Gateway names.
 func (l *lowerer) adviseTLS(listener *gateway.Listener, rule *policy.Rule, local bool) {
 	const cure = "; where a proxy before it ends TLS, name that in the Gateway's annotation " + gateway.TrustedAnnotation
 	for _, s := range rule.Sessions {
@@ -249,8 +249,8 @@ func (l *lowerer) adviseTLS(listener *gateway.Listener, rule *policy.Rule, local
 		case p.IssueOn == policyconfig.IssueOnTLS:
 			message = "sessions behind it have issueOn: TLS, and it is plain HTTP: no token is issued" + cure
 		case p.Cookie != nil && p.Cookie.Secure && !local:
-			message = "cookies of sessions behind it are Secure, and it is plain HTTP: clients send them back only to 127.0.0.1 and localhost, " +
-				"or through a proxy that speaks TLS" + cure
+			message = "cookies of sessions behind it are Secure, and it is plain HTTP: clients send them back only to " +
+				"127.0.0.1 and localhost, or through a proxy that speaks TLS" + cure
 		}
 		if message != "" {
 			l.adviseOnce(listener, message)

@@ -85,9 +85,16 @@ func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices [
 			continue
 		}
 		if at := slices.IndexFunc(c.backend.Endpoints, func(e ir.Endpoint) bool { return e.Pod.UID != "" }); at >= 0 {
-			l.rep.Advise(report.AddressReuse, route, path,
-				fmt.Sprintf("where the address of a pod of %s passes to another pod, its sessions go there: nothing here follows endpoints; "+
-					"'limpet run' and 'limpet serve' do", c.backend.Name))
+			l.rep.Advise(
+				report.AddressReuse,
+				route,
+				path,
+				fmt.Sprintf(
+					"where the address of a pod of %s passes to another pod, its sessions go there: nothing here follows endpoints; "+
+						"'limpet run' and 'limpet serve' do",
+					c.backend.Name,
+				),
+			)
 			return
 		}
 	}

@@ -33,7 +33,7 @@ type FieldConflict struct {
 
 // Message says it on one line for the loser's status: fields, winner and why.
 func (c Conflict) Message() string {
-	lead := "conflicts with " + c.Winner.Ref.String()
+	lead := "conflicts with " + c.Winner.String()
 	if c.OtherTarget {
 		lead += " on another Service of the same rule"
 	}

@@ -68,13 +68,15 @@ func syntaxFault(err error, data []byte) *fault {
 	return &fault{line: line, message: "broken YAML: " + message}
 }
 
-// What the library's parser says where a block ends too early. The line that it names is that in which the block begins.
+// What the library's parser says where a block ends too early. The line that it names is that in which the block
+// begins.
 const (
 	noKey  = "did not find expected key"
 	noItem = "did not find expected '-' indicator"
 )
 
-// maxStopped bounds the texts in which the line is looked for at which the parser stopped: they are parsed several times.
+// maxStopped bounds the texts in which the line is looked for at which the parser stopped: they are parsed several
+// times.
 const maxStopped = 1 << 20
 
 // findStop finds the line at which the parser stops with a message, not before another.

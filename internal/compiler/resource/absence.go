@@ -29,10 +29,12 @@ func SectionAbsence(t object.TargetRef) string {
 	return fmt.Sprintf("%s has no %s named %q", t.Ref, noun, t.Section)
 }
 
-// absencePattern is what messages have of Absence and SectionAbsence. Keys and sections are names of Kubernetes, or what is no name of
-// anything.
+// absencePattern is what messages have of Absence and SectionAbsence. Keys and sections are names of Kubernetes, or
+// what is no name of anything.
 var absencePattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`there is no ([A-Za-z ]+) ([^ ]+) in the input|([A-Za-z]+) ([^ ]+) has no (?:rule|port|listener) named "([^" ]+)"`)
+	return regexp.MustCompile(
+		`there is no ([A-Za-z ]+) ([^ ]+) in the input|([A-Za-z]+) ([^ ]+) has no (?:rule|port|listener) named "([^" ]+)"`,
+	)
 })
 
 // ParseAbsence finds in a message what it says is not there; false for nothing.

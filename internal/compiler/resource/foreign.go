@@ -99,11 +99,17 @@ func isRouteCopy(d *read.Document) bool {
 		(k.Kind == object.KindHTTPRoute || k.Kind == object.KindGRPCRoute)
 }
 
-// tellReplaced says what has taken the place of a kind that Gateway API had for sessions once, and what takes that of an Ingress.
+// tellReplaced says what has taken the place of a kind that Gateway API had for sessions once, and what takes that of
+// an Ingress.
 func (a *admitter) tellReplaced(d *read.Document, gvk schema.GroupVersionKind) {
 	if gvk.Group == "networking.k8s.io" && gvk.Kind == "Ingress" {
-		a.rep.AdviseAt(report.UnreadKind, d, "kind", "limpet does not read Ingresses: write an HTTPRoute ('ingress2gateway' makes one) and a "+
-			"SessionPersistencePolicy; docs/migrate.md says which annotation is which field")
+		a.rep.AdviseAt(
+			report.UnreadKind,
+			d,
+			"kind",
+			"limpet does not read Ingresses: write an HTTPRoute ('ingress2gateway' makes one) and a "+
+				"SessionPersistencePolicy; docs/migrate.md says which annotation is which field",
+		)
 	}
 	if gvk.Group == gatewayv1.GroupName && gvk.Kind == backendLBPolicy {
 		a.rep.WarnAt(

@@ -48,7 +48,8 @@ func (o *Objects) Visit(wanted func(Traits) bool, visit func(Entry)) {
 	}
 }
 
-// Attachable gives those objects alone that session policies can have as targets, and the names of those that are refused.
+// Attachable gives those objects alone that session policies can have as targets, and the names of those that are
+// refused.
 func (o *Objects) Attachable() *Objects {
 	some := &Objects{Refused: o.Refused}
 	for _, k := range registry {

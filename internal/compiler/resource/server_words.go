@@ -15,6 +15,7 @@ import (
 
 // The parts of patterns in limpet's CRDs.
 const (
+	//nolint:gosec // a pattern
 	tokenPattern = `[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+`
 	timePattern  = `[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])`
 	labelPattern = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
@@ -24,34 +25,39 @@ const (
 
 // patternWords say what the patterns of CRDs want. A server names the pattern alone.
 var patternWords = map[string]string{
-	policyconfig.DurationPattern: "must be a GEP-2257 duration, such as 1h30m: one to four parts, each of one to five digits and h, m, s or ms; " +
-		"a day is 24h",
+	policyconfig.DurationPattern: "must be a GEP-2257 duration, such as 1h30m: one to four parts, each of one to five " +
+		"digits and h, m, s or ms; a day is 24h",
 	"^" + timePattern + "$": "must be an RFC 3339 time of whole seconds, such as 2026-11-21T08:00:00Z",
-	"^[0-9a-f]{16}( until " + timePattern + ")?$": "must be a session's id of 16 digits 0-9 and a-f, as 'limpet revoke' writes it: " +
-		"0102030405060708 until 2026-11-22T20:00:00Z, or the id alone",
-	`^([0-9.]+|\[[0-9a-f:.]+\]):[1-9][0-9]{0,4} before ` + timePattern + "$": "must be an address, a port and an RFC 3339 time, such as " +
-		"10.0.0.1:8080 before 2026-11-22T20:00:00Z",
-	`^(xbackend/)?[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?:[1-9][0-9]{0,4}(/[a-z0-9]([a-z0-9-]*[a-z0-9])?)? before ` +
-		timePattern + "$": "must be a " +
-		"Service's namespace, name and port and an RFC 3339 time, such as shop/cart-v2:80 before 2026-11-22T20:00:00Z",
+	"^[0-9a-f]{16}( until " + timePattern + ")?$": "must be a session's id of 16 digits 0-9 and a-f, as 'limpet " +
+		"revoke' writes it: 0102030405060708 until 2026-11-22T20:00:00Z, or the id alone",
+	`^([0-9.]+|\[[0-9a-f:.]+\]):[1-9][0-9]{0,4} before ` + timePattern + "$": "must be an address, a port and an RFC " +
+		"3339 time, such as 10.0.0.1:8080 before 2026-11-22T20:00:00Z",
+	`^(xbackend/)?[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?:[1-9][0-9]{0,4}` +
+		`(/[a-z0-9]([a-z0-9-]*[a-z0-9])?)? before ` + timePattern + "$": "must be a Service's namespace, name and port " +
+		"and an RFC 3339 time, such as shop/cart-v2:80 before 2026-11-22T20:00:00Z",
 
-	"^" + tokenPattern + "$":                                    "must be a name such as cart-session: letters, digits and !#$%&'*+-.^_`|~",
-	"^" + tokenPattern + `(=([!-:<-~]([ -:<-~]*[!-:<-~])?)?)?$`: "must be an attribute such as Priority=High, without a semicolon",
-	`^(/[!-:<-~]*)?$`:                                           "must begin with a slash and have neither space nor semicolon, such as /cart",
-	`^/[!-"$-~]*$`:                                              "must begin with a slash and have neither space nor #, such as /healthz?ready",
-	`^[!-~]+$`:                                                  "must have neither space nor control characters",
+	"^" + tokenPattern + "$": "must be a name such as cart-session: letters, digits and !#$%&'*+-.^_`|~",
+	"^" + tokenPattern + `(=([!-:<-~]([ -:<-~]*[!-:<-~])?)?)?$`: "must be an attribute such as Priority=High, without a " +
+		"semicolon",
+	`^(/[!-:<-~]*)?$`: "must begin with a slash and have neither space nor semicolon, such as /cart",
+	`^/[!-"$-~]*$`:    "must begin with a slash and have neither space nor #, such as /healthz?ready",
+	`^[!-~]+$`:        "must have neither space nor control characters",
 
-	`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`: "must be a domain such as shop.example, " +
-		"without a dot before it",
-	`^([A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):[1-9][0-9]{0,4}$`: "must be a host and a port, such as collector.tracing:4317",
+	`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`: "must be a domain " +
+		"such as shop.example, without a dot before it",
+	`^([A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):[1-9][0-9]{0,4}$`: "must be a host and a port, such as " +
+		"collector.tracing:4317",
 
-	"^" + labelPattern + "$":                                  "must be a name of lower-case letters, digits and dashes, such as cart-v2",
-	"^" + namePattern + "$":                                   "must be a name of lower-case letters, digits, dashes and dots, such as shop.example",
-	"^$|^" + namePattern + "$":                                "must be a group such as gateway.networking.k8s.io, or empty",
-	`^(\*\.)?` + namePattern + "$":                            "must be a hostname such as shop.example or *.shop.example, in lower case and without a port",
-	"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$":                   "must be a kind such as Service",
-	"^(" + namePattern + "/)?" + keyPattern + "$":             "must be a key such as app or example.com/app",
-	"^" + namePattern + `\/[A-Za-z0-9\/\-._~%!$&'()*+,;=:]+$`: "must be a domain and a path, such as limpet.dev/gateway-controller",
+	"^" + labelPattern + "$": "must be a name of lower-case letters, digits and dashes, such as cart-v2",
+	"^" + namePattern + "$": "must be a name of lower-case letters, digits, dashes and dots, such as " +
+		"shop.example",
+	"^$|^" + namePattern + "$": "must be a group such as gateway.networking.k8s.io, or empty",
+	`^(\*\.)?` + namePattern + "$": "must be a hostname such as shop.example or *.shop.example, in lower case and " +
+		"without a port",
+	"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$":       "must be a kind such as Service",
+	"^(" + namePattern + "/)?" + keyPattern + "$": "must be a key such as app or example.com/app",
+	"^" + namePattern + `\/[A-Za-z0-9\/\-._~%!$&'()*+,;=:]+$`: "must be a domain and a path, such as " +
+		"limpet.dev/gateway-controller",
 }
 
 // explain puts a server's error into words that say what to write.
@@ -98,7 +104,8 @@ func attachableKinds() (kinds []string) {
 
 // typeNames are the types of JSON as people call them.
 var typeNames = map[string]string{
-	"string": "a string", "integer": "an integer", "number": "a number", "boolean": "a boolean", "array": "a list", "object": "a mapping",
+	"string": "a string", "integer": "an integer", "number": "a number", "boolean": "a boolean", "array": "a list",
+	"object": "a mapping",
 }
 
 // explainType explains a value of another type, such as `must be of type string: "integer"`.
@@ -116,8 +123,7 @@ func explainType(e *field.Error, value any) {
 			e.Detail += ": begin each item with a dash"
 		}
 	case string:
-		_, err := strconv.ParseInt(v, 10, 64)
-		if e.BadValue = v; wanted == "integer" && err == nil || wanted == "boolean" && (v == "true" || v == "false") {
+		if e.BadValue = v; isQuoted(v, wanted) {
 			e.Detail += ": write " + v + " without quotes"
 		}
 	default:
@@ -129,6 +135,12 @@ func explainType(e *field.Error, value any) {
 			e.Detail += fmt.Sprintf(`: write "%v" with quotes`, v)
 		}
 	}
+}
+
+// isQuoted tells whether a string would have the type that is wanted, were it not for its quotes.
+func isQuoted(text, wanted string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return wanted == "integer" && err == nil || wanted == "boolean" && (text == "true" || text == "false")
 }
 
 // isTimeout tells whether a path leads to a duration.

@@ -84,7 +84,10 @@ func (w *fieldWalker) visitValue(path, pattern string, value any) {
 	}
 	if t, known := w.lookUp(pattern); known {
 		if t.Only != nil && !slices.Contains(t.Only, value) {
-			w.found = append(w.found, Fault{Path: path, Message: fmt.Sprintf("not supported: %#v", value) + suggestSupported(value, t.Only)})
+			w.found = append(
+				w.found,
+				Fault{Path: path, Message: fmt.Sprintf("not supported: %#v", value) + suggestSupported(value, t.Only)},
+			)
 		}
 		return
 	}
