@@ -52,7 +52,7 @@ func newRevoke() *cobra.Command {
 		Args:    r.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return r.run(c, time.Now()) },
 	}
-	r.input.registerForSessions(c.Flags())
+	r.input.registerForSessions(c.Flags(), "the token is standard input")
 	registerTarget(c.Flags(), &r.target, "what the input is compiled for,")
 	registerRing(c.Flags(), &r.keysFile)
 	return c
@@ -70,11 +70,11 @@ func (r *revokeCommand) run(c *cobra.Command, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	text, err := readInspected(c.InOrStdin(), "standard input")
+	sessions, err := r.input.readSessions(c.InOrStdin(), r.target)
 	if err != nil {
 		return err
 	}
-	sessions, err := r.input.readSessions(c.InOrStdin(), r.target)
+	text, err := readInspected(c.InOrStdin(), "standard input")
 	if err != nil {
 		return err
 	}

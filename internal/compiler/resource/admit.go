@@ -126,7 +126,7 @@ func mergeTexts(
 			switch {
 			case d.passedOver != "":
 				objects.passOver(d.passedOver)
-			case d.objects.isEmpty() && len(d.rep.Errors(false)) > 0:
+			case d.objects.IsEmpty() && len(d.rep.Errors(false)) > 0:
 				objects.Refused = append(objects.Refused, d.ref())
 			}
 		}

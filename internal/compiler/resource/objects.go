@@ -142,8 +142,8 @@ func compareRefs(a, b object.Ref) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// isEmpty reports whether there is no object.
-func (o *Objects) isEmpty() bool { return o.Equal(noObjects) }
+// IsEmpty reports whether there is no object.
+func (o *Objects) IsEmpty() bool { return o.Equal(noObjects) }
 
 var noObjects = &Objects{}
 
