@@ -83,7 +83,11 @@ func Parse(name, data string) (policyconfig.KeyRing, error) {
 	ring, problems := policyconfig.ParseKeyRing(data)
 	var err error
 	for _, p := range problems {
-		err = errors.Join(err, fmt.Errorf("%s: %w", name, p))
+		what := name
+		if p.Path == "keys" && p.Message == "Required value" {
+			what += ": not a key ring, as 'limpet keygen' makes it"
+		}
+		err = errors.Join(err, fmt.Errorf("%s: %w", what, p))
 	}
 	if err != nil {
 		return policyconfig.KeyRing{}, err
