@@ -112,8 +112,7 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config, listing
 	if err != nil {
 		message.Printf(
 			f.listing.stderr,
-			"these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers "+
-				"of names and addresses, are not known here: %s",
+			"objects of %s; the options and the memory of 'limpet serve' are not known here: %s",
 			config.Host,
 			message.MakePrintable(err.Error()),
 		)
