@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -84,16 +83,13 @@ func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices [
 		if c.backend == nil {
 			continue
 		}
-		if at := slices.IndexFunc(c.backend.Endpoints, func(e ir.Endpoint) bool { return e.Pod.UID != "" }); at >= 0 {
+		if slices.ContainsFunc(c.backend.Endpoints, func(e ir.Endpoint) bool { return e.Pod.UID != "" }) {
 			l.rep.Advise(
 				report.AddressReuse,
 				route,
 				path,
-				fmt.Sprintf(
-					"where the address of a pod of %s passes to another pod, its sessions go there: nothing here follows endpoints; "+
-						"'limpet run' and 'limpet serve' do",
-					c.backend.Name,
-				),
+				"where the address of a pod passes to another pod, its sessions go there: nothing here follows endpoints; "+
+					"'limpet run' and 'limpet serve' do",
 			)
 			return
 		}
