@@ -11,9 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -175,41 +173,38 @@ func (c *canary) weigh(t *testing.T, weights [3]int) {
 		c.update(t, dump(t, written))
 		return
 	}
-	for _, o := range documents(t, canaryRoute("HTTPRoute", c.port, weights)) {
-		if o["kind"] == "HTTPRoute" {
-			route := convert[gatewayv1.HTTPRoute](t, o)
-			_, err := c.server.KubeClient().GatewayAPI().GatewayV1().HTTPRoutes("app").Update(context.Background(), &route, metav1.UpdateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	routes := c.server.KubeClient().GatewayAPI().GatewayV1().HTTPRoutes("app")
+	updateKind(t, canaryRoute("HTTPRoute", c.port, weights), "HTTPRoute", routes.Update)
 }
 
-func convert[T any](t *testing.T, o object) (value T) {
+// updateKind writes the objects of a kind that a text has into the cluster, where they are already.
+func updateKind[T any](
+	t *testing.T, text, kind string, update func(context.Context, *T, metav1.UpdateOptions) (*T, error),
+) {
 	t.Helper()
-	text, err := yaml.Marshal(o)
-	if err == nil {
-		err = yaml.Unmarshal(text, &value)
+	for _, o := range documents(t, text) {
+		if o["kind"] != kind {
+			continue
+		}
+		value := new(T)
+		written, err := yaml.Marshal(o)
+		if err == nil {
+			err = yaml.Unmarshal(written, value)
+		}
+		if err == nil {
+			_, err = update(context.Background(), value, metav1.UpdateOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
 }
 
 // scale changes how many hosts a version has, and how many of them drain.
 func (c *canary) scale(t *testing.T, version, hosts, draining int) {
 	t.Helper()
-	for _, o := range documents(t, versionDocuments(version, c.backends[0].port(), hosts, draining)) {
-		if o["kind"] == "EndpointSlice" {
-			slice := convert[discoveryv1.EndpointSlice](t, o)
-			_, err := c.server.KubeClient().Kube().DiscoveryV1().EndpointSlices("app").Update(context.Background(), &slice, metav1.UpdateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	endpoints := c.server.KubeClient().Kube().DiscoveryV1().EndpointSlices("app")
+	updateKind(t, versionDocuments(version, c.backends[0].port(), hosts, draining), "EndpointSlice", endpoints.Update)
 }
 
 // tally counts where so many requests of new clients went, by versions; what is no answer of a host counts for no version.
