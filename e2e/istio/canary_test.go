@@ -321,15 +321,21 @@ func TestCanaryBackends(t *testing.T) {
 		c.begin(t)
 		c.checkKept(t, "when it is back", allVersions...)
 		c.checkDrains(t)
-		at := c.sessions["v2"].request(t, "/cart/add").backend
-		c.holder(t, at).server.Close()
-		for range rounds {
-			if a := c.sessions["v2"].request(t, "/cart/add"); a.status != http.StatusOK || c.of[a.backend] != "v2" || a.backend == at {
-				t.Fatalf("a session of a lost host in v2: status %d from %s", a.status, a.backend)
-			}
-		}
+		c.checkLostHost(t)
 		c.checkKept(t, "when a host is lost", "v1", "old")
 	})
+}
+
+// checkLostHost has the host of the session in v2 refuse connections: the session goes to the other host of v2.
+func (c *canary) checkLostHost(t *testing.T) {
+	t.Helper()
+	at := c.sessions["v2"].request(t, "/cart/add").backend
+	c.holder(t, at).server.Close()
+	for range rounds {
+		if a := c.sessions["v2"].request(t, "/cart/add"); a.status != http.StatusOK || c.of[a.backend] != "v2" || a.backend == at {
+			t.Fatalf("a session of a lost host in v2: status %d from %q", a.status, a.backend)
+		}
+	}
 }
 
 // checkDrains has a host of v1 drain: its session stays, no new one goes there.
@@ -433,7 +439,6 @@ spec:
 // TestCanaryIsClosed has clients name a version of weight 0 in the header that leads sessions: with the filter and without it no request
 // gets there, unless limpet's early fence is away too; and what is denied is denied with the header too.
 func TestCanaryIsClosed(t *testing.T) {
-	s := split{weights: [3]int{50, 50, 0}}
 	for _, c := range []struct {
 		name   string
 		change func([]object) []object
@@ -446,12 +451,10 @@ func TestCanaryIsClosed(t *testing.T) {
 			return withoutPatch("NETWORK_FILTER", "early_header_mutation")(withoutFilter(all))
 		}, true},
 	} {
-		s.change = c.change
-		for _, s.route = range []string{"HTTPRoute", "VirtualService"} {
-			for _, s.filter = range []string{"wasm", "native"} {
-				t.Run(s.route+" "+s.filter+" "+c.name, func(t *testing.T) { s.start(t).checkClosed(t, c.leads) })
-			}
-		}
+		t.Run(c.name, func(t *testing.T) {
+			s := split{weights: [3]int{50, 50, 0}, change: c.change}
+			eachCanary(t, s, func(t *testing.T, canary *canary) { canary.checkClosed(t, c.leads) })
+		})
 	}
 }
 
