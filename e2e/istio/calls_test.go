@@ -93,7 +93,7 @@ func (c *canary) checkCalls(t *testing.T, tokens map[string]string) {
 func (c *canary) weighCalls(t *testing.T, weights [3]int) {
 	t.Helper()
 	routes := c.server.KubeClient().GatewayAPI().GatewayV1().GRPCRoutes("app")
-	updateKind(t, asCalls(canaryRoute("HTTPRoute", c.port, weights)), "GRPCRoute", routes.Update)
+	updateObject(t, asCalls(canaryRoute("HTTPRoute", c.port, weights)), "GRPCRoute", "app/shop", routes.Update)
 }
 
 // asCalls makes the shop's HTTPRoute a GRPCRoute.

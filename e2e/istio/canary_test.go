@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // versions are the versions of a canary, and how many hosts each has.
@@ -174,37 +173,13 @@ func (c *canary) weigh(t *testing.T, weights [3]int) {
 		return
 	}
 	routes := c.server.KubeClient().GatewayAPI().GatewayV1().HTTPRoutes("app")
-	updateKind(t, canaryRoute("HTTPRoute", c.port, weights), "HTTPRoute", routes.Update)
-}
-
-// updateKind writes the objects of a kind that a text has into the cluster, where they are already.
-func updateKind[T any](
-	t *testing.T, text, kind string, update func(context.Context, *T, metav1.UpdateOptions) (*T, error),
-) {
-	t.Helper()
-	for _, o := range documents(t, text) {
-		if o["kind"] != kind {
-			continue
-		}
-		value := new(T)
-		written, err := yaml.Marshal(o)
-		if err == nil {
-			err = yaml.Unmarshal(written, value)
-		}
-		if err == nil {
-			_, err = update(context.Background(), value, metav1.UpdateOptions{})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	updateObject(t, canaryRoute("HTTPRoute", c.port, weights), "HTTPRoute", "app/shop", routes.Update)
 }
 
 // scale changes how many hosts a version has, and how many of them drain.
 func (c *canary) scale(t *testing.T, version, hosts, draining int) {
 	t.Helper()
-	endpoints := c.server.KubeClient().Kube().DiscoveryV1().EndpointSlices("app")
-	updateKind(t, versionDocuments(version, c.backends[0].port(), hosts, draining), "EndpointSlice", endpoints.Update)
+	c.endpoints(t, versions[version].name, versionDocuments(version, c.backends[0].port(), hosts, draining))
 }
 
 // tally counts where so many requests of new clients went, by versions; what is no answer of a host counts for no version.
