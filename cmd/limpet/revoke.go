@@ -107,11 +107,8 @@ func (r *revokeCommand) print(c *cobra.Command, findings []inspect.Finding, now 
 		if sess.Parts.ID == 0 {
 			return errors.New("the token has no id of the session: use revocation.hosts, notBefore or epoch")
 		}
-		if entry := fmt.Sprintf("  - %q # %s\n", revocationEntry(p, sess, now),
-			message.MakePrintable(p.Name)); !slices.Contains(
-			entries,
-			entry,
-		) {
+		entry := fmt.Sprintf("  - %q # %s\n", revocationEntry(p, sess, now), message.MakePrintable(p.Name))
+		if !slices.Contains(entries, entry) {
 			entries = append(entries, entry)
 		}
 	}
