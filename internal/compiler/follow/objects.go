@@ -263,7 +263,7 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 	}
 	for _, at := range precedence.ListTargets(p.Namespace, &p.Value.Spec) {
 		s.objects.policiesAt.Set(at.Target.Ref, p, present)
-		if at.Target.Kind == object.KindGateway || at.Target.Kind == object.KindGatewayClass {
+		if isListening(at.Target.Ref) {
 			s.statuses.mark(at.Target.Ref)
 		}
 	}
