@@ -20,10 +20,7 @@ type loadBalancerPolicy = resource.Object[v1alpha1.LoadBalancerPolicy]
 
 // writeLoadBalancers writes the status of LoadBalancerPolicies. What became of their targets is in the report.
 func (b *builder) writeLoadBalancers() {
-	for _, p := range b.Objects.LoadBalancers {
-		if !b.wants(p.Ref()) {
-			continue
-		}
+	for _, p := range wanted(b, b.Objects.LoadBalancers) {
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		now := b.newPolicyStatus(p.Value.ObjectMeta, was, b.listLoadBalancerEntries(p))
 		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, now)
