@@ -157,10 +157,8 @@ func listTargets(route *gateway.Route, grants grant.Grants) []object.TargetRef {
 		}
 		for _, ref := range rule.BackendRefs {
 			to := object.Ref{
-				Kind: stringOr(
-					ref.Kind,
-					object.KindService,
-				), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name),
+				Kind: stringOr(ref.Kind, object.KindService), Namespace: stringOr(ref.Namespace, route.Namespace),
+				Name: string(ref.Name),
 			}
 			if to.Kind != object.KindService && to.Kind != object.KindXBackend {
 				continue
