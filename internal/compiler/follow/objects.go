@@ -263,7 +263,7 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 	}
 	for _, at := range precedence.ListTargets(p.Namespace, &p.Value.Spec) {
 		s.objects.policiesAt.Set(at.Target.Ref, p, present)
-		if at.Target.Kind == object.KindGateway || at.Target.Kind == object.KindGatewayClass {
+		if isListening(at.Target.Ref) {
 			s.statuses.mark(at.Target.Ref)
 		}
 	}
@@ -283,14 +283,11 @@ func (s *State) takeRefused(ref object.Ref, present bool) {
 func (s *State) takeContext(gone, came *resource.Objects) {
 	was := s.objects.context
 	now := &resource.Objects{
-		Secrets:    replace(was.Secrets, gone.Secrets, came.Secrets),
-		ConfigMaps: replace(was.ConfigMaps, gone.ConfigMaps, came.ConfigMaps),
-		HostRoutes: replace(was.HostRoutes, gone.HostRoutes, came.HostRoutes),
-		Classes: replace(
-			was.Classes,
-			gone.Classes,
-			came.Classes,
-		), Gateways: replace(was.Gateways, gone.Gateways, came.Gateways),
+		Secrets:         replace(was.Secrets, gone.Secrets, came.Secrets),
+		ConfigMaps:      replace(was.ConfigMaps, gone.ConfigMaps, came.ConfigMaps),
+		HostRoutes:      replace(was.HostRoutes, gone.HostRoutes, came.HostRoutes),
+		Classes:         replace(was.Classes, gone.Classes, came.Classes),
+		Gateways:        replace(was.Gateways, gone.Gateways, came.Gateways),
 		ListenerSets:    replace(was.ListenerSets, gone.ListenerSets, came.ListenerSets),
 		Grants:          replace(was.Grants, gone.Grants, came.Grants),
 		LoadBalancers:   replace(was.LoadBalancers, gone.LoadBalancers, came.LoadBalancers),

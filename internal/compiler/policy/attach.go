@@ -54,10 +54,8 @@ func attachPolicies(
 	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies)
 	a := &attacher{
 		attachedPolicies: &attachedPolicies{
-			index: make(
-				precedence.Index,
-				policies,
-			), attachments: make([]Attachment, 0, policies), invalidBackends: map[object.Ref]bool{},
+			index: make(precedence.Index, policies), attachments: make([]Attachment, 0, policies),
+			invalidBackends: map[object.Ref]bool{},
 		},
 		targets: targets, classes: o.ClassPolicies, rep: rep,
 	}

@@ -3,7 +3,6 @@ package resource
 import (
 	"fmt"
 	"regexp"
-	"strings"
 	"sync"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -43,10 +42,5 @@ func ParseAbsence(message string) (object.TargetRef, bool) {
 	if found == nil {
 		return object.TargetRef{}, false
 	}
-	kind, key := found[1]+found[3], found[2]+found[4]
-	t := object.TargetRef{Ref: object.Ref{Kind: kind, Name: key}, Section: found[5]}
-	if namespace, name, namespaced := strings.Cut(key, "/"); namespaced {
-		t.Namespace, t.Name = namespace, name
-	}
-	return t, true
+	return object.TargetRef{Ref: object.ParseKey(found[1]+found[3], found[2]+found[4]), Section: found[5]}, true
 }

@@ -146,9 +146,8 @@ func explainUntranslated(ip netip.Addr) string {
 // metadataServices are the addresses of clouds' metadata services that are not link-local: Alibaba's, Azure's,
 // Oracle's, and of IPv6 AWS's and that of its Pods, Google's and Scaleway's.
 var metadataServices = []netip.Addr{
-	netip.AddrFrom4(
-		[4]byte{100, 100, 100, 200},
-	), netip.AddrFrom4([4]byte{168, 63, 129, 16}), netip.AddrFrom4([4]byte{192, 0, 0, 192}),
+	netip.AddrFrom4([4]byte{100, 100, 100, 200}), netip.AddrFrom4([4]byte{168, 63, 129, 16}),
+	netip.AddrFrom4([4]byte{192, 0, 0, 192}),
 	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"),
 	netip.MustParseAddr("fd00:42::42"),
 }

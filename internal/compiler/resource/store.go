@@ -91,10 +91,10 @@ func (s *Store) admit(source read.Source, elsewhere placesByName) (now *storedSo
 	return now, nil
 }
 
-// VisitObjects visits the objects of all sources.
-func (s *Store) VisitObjects(visit func(Entry)) {
+// VisitObjects visits the objects of all sources, of the kinds that are wanted.
+func (s *Store) VisitObjects(wanted func(Traits) bool, visit func(Entry)) {
 	for _, source := range s.sources {
-		source.objects.Visit(func(Traits) bool { return true }, visit)
+		source.objects.Visit(wanted, visit)
 	}
 }
 
@@ -132,15 +132,6 @@ func (s *Store) TakeChanges() (gone, came *Objects) {
 	gone, came = compare(s.gone, s.came) // for what came and went again has not been there
 	s.gone, s.came = &Objects{}, &Objects{}
 	return gone, came
-}
-
-// Objects gives all objects.
-func (s *Store) Objects() *Objects {
-	all := &Objects{}
-	for _, one := range s.sources {
-		all.addAll(one.objects)
-	}
-	return all
 }
 
 // ReportOf is what there is to say of a source.
