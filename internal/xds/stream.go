@@ -221,14 +221,11 @@ func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest, requests <-ch
 		case <-one.to.Context().Done():
 			return one.to.Context().Err()
 		case r := <-requests:
-			if errors.Is(r.err, io.EOF) {
-				return nil
+			if r.err == nil {
+				r.err = one.take(r.request)
 			}
 			if r.err != nil {
-				return r.err
-			}
-			if err := one.take(r.request); err != nil {
-				return err
+				return notEnd(r.err)
 			}
 		case <-one.caller.Over():
 			return one.server.excess("message", "a message has more than %d bytes, or takes too long",
@@ -241,6 +238,14 @@ func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest, requests <-ch
 			}
 		}
 	}
+}
+
+// notEnd is an error, unless it is the end of what an Envoy sends.
+func notEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // endOf is when a connection ends that begins now; zero is never. Connections that began together do not end so.
