@@ -453,7 +453,7 @@ func (m *merged) writeShell() error {
 			if site.written[domain] != nil {
 				continue
 			}
-			texts, err := envoy.Renderer{}.RenderHosts(m.assembly, envoy.Site{Name: name, Hosts: []ir.Host{*h}})
+			texts, err := m.assembly.RenderHosts(nil, envoy.Site{Name: name, Hosts: []ir.Host{*h}})
 			if err != nil {
 				return err
 			}
@@ -472,7 +472,7 @@ func (m *merged) writeClusters(names []string) error {
 			missing, configs = append(missing, c), append(configs, c.config)
 		}
 	}
-	texts, err := envoy.Renderer{}.RenderClusters(configs)
+	texts, err := envoy.RenderClusters(configs)
 	for i := range texts {
 		missing[i].text = &texts[i]
 	}

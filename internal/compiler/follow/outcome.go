@@ -9,18 +9,18 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// Settle finishes a round of changes without an error, and lists the warnings that are new.
-func (s *State) Settle() (warnings []report.Problem, err error) {
+// Settle finishes a round of changes without an error. It lists the warnings that are new, and tells whether statuses
+// may be others.
+func (s *State) Settle() (warnings []report.Problem, otherStatuses bool, err error) {
 	if err := s.merged.settle(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	s.keepIncumbents()
 	s.merged.noteStale()
-	return s.said.takeNew(), nil
+	otherStatuses = s.statuses.news || !s.said.isSame()
+	s.statuses.news = false
+	return s.said.takeNew(), otherStatuses, nil
 }
-
-// SaysSame tells whether what there is to say is what there was when this, or what is new, was last asked for.
-func (s *State) SaysSame() bool { return s.said.isSame() }
 
 // Draining are the hosts that terminate, and the time at which the same objects come to something else, if there is
 // one.
