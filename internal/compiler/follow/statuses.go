@@ -17,17 +17,15 @@ type statuses struct {
 	// all says that it may be any, and listeners that it may be those of all policies for Gateways and classes.
 	all, listeners bool
 	// news says that there are other objects than with the last result on which statuses depend.
-	news bool
-	// attached counts the routes on each listener, and was is what it counted when it was last asked for, where it has
-	// changed.
-	attached, was map[gateway.ListenerKey]int
+	news     bool
+	attached counted[gateway.ListenerKey] // the routes on each listener
 	// refused has the listeners of routes that are refused as a whole, and so are not counted by people.
 	refused map[object.Ref][]gateway.ListenerKey
 }
 
 func newStatuses() *statuses {
 	return &statuses{
-		marked: map[object.Ref]bool{}, all: true, attached: map[gateway.ListenerKey]int{}, was: map[gateway.ListenerKey]int{},
+		marked: map[object.Ref]bool{}, all: true, attached: newCounted[gateway.ListenerKey](),
 		refused: map[object.Ref][]gateway.ListenerKey{},
 	}
 }
@@ -47,7 +45,7 @@ func (s *statuses) mark(ref object.Ref) {
 func (s *statuses) markAll() {
 	s.all, s.listeners = true, false
 	clear(s.marked)
-	clear(s.was)
+	clear(s.attached.was)
 }
 
 // mayHaveStatus is of kinds whose objects have a status, or one when policies affect them.
@@ -116,12 +114,8 @@ func (s *State) markReached(policy object.Ref, was, now map[object.Ref]bool) {
 
 // countAttached counts the routes of a part on listeners in or out.
 func (s *State) countAttached(p *groupPart, by int) {
-	k := s.statuses
 	p.status.Attachments.VisitAttached(func(l gateway.ListenerKey, routes []object.Ref) {
-		if _, noted := k.was[l]; !noted && !k.all {
-			k.was[l] = k.attached[l]
-		}
-		count(k.attached, l, by*len(routes))
+		s.statuses.attached.add(l, by*len(routes))
 	})
 }
 
@@ -150,8 +144,8 @@ func (s *State) takeMarked() (marked map[object.Ref]bool, all bool) {
 	if all {
 		s.store.VisitObjects(mayHaveStatus, func(e resource.Entry) { marked[e.Ref] = true })
 	}
-	for l, was := range k.was {
-		if k.attached[l] != was {
+	for l, was := range k.attached.was {
+		if k.attached.now[l] != was {
 			marked[l.Gateway] = true
 		}
 	}
@@ -165,7 +159,7 @@ func (s *State) takeMarked() (marked map[object.Ref]bool, all bool) {
 		}
 	}
 	k.marked, k.all, k.listeners = map[object.Ref]bool{}, false, false
-	clear(k.was)
+	clear(k.attached.was)
 	delete(marked, object.Ref{}) // of a file
 	for ref := range maps.Clone(marked) {
 		if set := s.objects.sets[ref]; set != nil { // it is written with its Gateway
