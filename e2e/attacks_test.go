@@ -110,10 +110,10 @@ func TestRoutesBeyondTheBudget(t *testing.T) {
 }
 
 // mostTimes is how much longer others' changes may take. With few routes a change is so short that the attackers, who have the same
-// processors, can make it longer: up to a second nobody minds.
+// processors, can make it longer: up to four seconds nobody minds.
 const mostTimes = 5
 
-func nobodyMinds() time.Duration { return harness.Size(time.Second, 0) }
+func nobodyMinds() time.Duration { return harness.Size(4*time.Second, 0) }
 
 // mostMB is what the chart gives limpet; with few routes, less than a build without limits had after four seconds (584 to 978 MB).
 func mostMB() int { return harness.Size(450, 1024) }
