@@ -30,7 +30,8 @@ func (r *sessionRule) mayHave(namespace string, spec jsonObject) bool {
 	for _, ref := range listTargets(spec) {
 		name, section := stringField(ref, "name"), stringField(ref, "sectionName")
 		isRoute := own && stringField(ref, "kind") == r.Route.Kind && name == r.Route.Name
-		if isRoute && (section == "" || section == r.Name) || stringField(ref, "kind") == "Gateway" && r.isOnNamed(namespace, name) {
+		isGateway := stringField(ref, "kind") == "Gateway" && r.isOnNamed(namespace, name)
+		if isGateway || isRoute && (section == "" || section == r.Name) {
 			return true
 		}
 	}
