@@ -42,7 +42,7 @@ func (c Cache) Decide(
 	o Options,
 	rep *report.Report,
 ) *Decisions {
-	return c.DecidePart(objects, c.findTargets(objects), ports, backends, o, rep, rep)
+	return c.DecidePart(objects, findTargets(objects), ports, backends, o, rep, rep)
 }
 
 // DecidePart is Decide for a part of the input, whose policies may have targets in other parts. Findings about the
@@ -57,7 +57,7 @@ func (c Cache) DecidePart(
 	attaching, rep *report.Report,
 ) *Decisions {
 	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, attaching)
-	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
+	rules := attachRules(listRules(ports), backends, attached, o, rep)
 	limit := findAncestorLimit(objects, targets, attached, rules, o, rep)
 	inputs := gatherInputs(rules, attached, limit, o)
 	claimed := c.shareSessions(c.resolveAndClaim(inputs), o.HeldNames)
