@@ -36,9 +36,9 @@ type witness struct {
 	epoch    int
 	ring     int   // the number of the key in it
 	coming   []int // the steps that come next
-	hasEnded bool // an edit has ended sessions, and the route has been of that generation since
-	ends     bool // the last edit has
-	renewed  bool // the last step was another ring, which each replica reads for itself
+	hasEnded bool  // an edit has ended sessions, and the route has been of that generation since
+	ends     bool  // the last edit has
+	renewed  bool  // the last step was another ring, which each replica reads for itself
 }
 
 // newWitness starts two replicas, and an Envoy at one of them.
