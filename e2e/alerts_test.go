@@ -156,6 +156,22 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
+// TestSeriesAreThereFromTheStart: what rules name of limpet serve is there before anything has happened: a counter that begins at 1 has no
+// increase.
+func TestSeriesAreThereFromTheStart(t *testing.T) {
+	s := harness.Serve(t, harness.OneRoute(harness.Backends(t, "a"), harness.CookieRule("cart", "pods")), harness.NewRing("k"))
+	page := "\n" + readServe(t, s, "/metrics")
+	names := regexp.MustCompile(`\blimpet_(?:xds|input)_\w+`).FindAllString(harness.ReadDocument(t, alertRules), -1)
+	if len(names) < 6 {
+		t.Errorf("%q are of limpet serve", names)
+	}
+	for _, name := range append(names, "limpet_xds_unknown_ended_total") {
+		if !strings.Contains(page, "\n"+name+"{") && !strings.Contains(page, "\n"+name+" ") {
+			t.Errorf("limpet serve has no %s before the first event", name)
+		}
+	}
+}
+
 // alerted is a limpet serve with an Envoy.
 type alerted struct {
 	*harness.Serving

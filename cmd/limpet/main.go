@@ -13,9 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -79,7 +81,33 @@ func exitCode(stderr io.Writer, err error) int {
 		message.Printf(stderr, "%s; nothing written", message.CountFindings(refused))
 		return 1
 	default:
-		message.Print(stderr, err.Error())
+		message.Print(stderr, explainFile(err))
 		return 1
 	}
+}
+
+// explainFile says of files that can't be used why, without the names of calls of the operating system.
+func explainFile(err error) string {
+	text := err.Error()
+	var several interface{ Unwrap() []error }
+	if errors.As(err, &several) {
+		for _, one := range several.Unwrap() {
+			text = strings.Replace(text, one.Error(), explainFile(one), 1)
+		}
+		return text
+	}
+	var of *fs.PathError
+	if !errors.As(err, &of) {
+		return text
+	}
+	why := of.Err.Error()
+	switch {
+	case errors.Is(of.Err, fs.ErrNotExist):
+		why = "there is no such file or folder"
+	case errors.Is(of.Err, fs.ErrPermission):
+		why = "this user may not use it"
+	case errors.Is(of.Err, syscall.EISDIR):
+		why = "it is a folder, and a file is wanted"
+	}
+	return strings.Replace(text, of.Error(), of.Path+": "+why, 1)
 }

@@ -63,6 +63,9 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 		m.pushes.WithLabelValues(t.String())
 		m.rejections.WithLabelValues(t.String())
 	}
+	for _, reason := range []string{"late", "many"} {
+		m.ended.WithLabelValues(reason)
+	}
 	for _, limit := range []string{"message", "names", "memory", "streams"} {
 		m.excess.WithLabelValues(limit)
 	}
