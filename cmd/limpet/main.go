@@ -72,14 +72,14 @@ func exitCode(stderr io.Writer, err error) int {
 	case errors.Is(err, errLeftOut):
 		return 3
 	case errors.As(err, &usage):
-		message.Print(stderr, err.Error())
+		message.Print(stderr, message.Explain(err))
 		return 2
 	case errors.As(err, &refused):
 		message.PrintProblems(stderr, refused, message.Style{Least: compiler.Advice}.On(stderr))
 		message.Printf(stderr, "%s; nothing written", message.CountFindings(refused))
 		return 1
 	default:
-		message.Print(stderr, err.Error())
+		message.Print(stderr, message.Explain(err))
 		return 1
 	}
 }
