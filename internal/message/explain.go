@@ -14,7 +14,7 @@ func Explain(err error) string {
 	text := err.Error()
 	visitErrors(err, func(part error) {
 		var name, why string
-		switch failed := part.(type) {
+		switch failed := any(part).(type) {
 		case *fs.PathError:
 			name, why = failed.Path, explainFile(failed.Err)
 		case *net.OpError:
@@ -35,7 +35,7 @@ func visitErrors(err error, visit func(error)) {
 		return
 	}
 	visit(err)
-	switch outer := err.(type) {
+	switch outer := any(err).(type) {
 	case interface{ Unwrap() error }:
 		visitErrors(outer.Unwrap(), visit)
 	case interface{ Unwrap() []error }:
