@@ -18,7 +18,6 @@ import (
 // read; any other is about the words or the options. For a target with a control plane of its own, which does the
 // balancing, sessions are all there is to say.
 func Describe(sources []Source, o Options, words, section string) (*describe.Description, error) {
-	defer o.Cache.endCompilation(false)
 	o.writeNothing()
 	o.HoldInvalid = true
 	j, err := analyze(sources, &o)

@@ -115,11 +115,10 @@ func startChanging(b *testing.B, routes int, more ...string) *changing {
 	for i, text := range more {
 		s.sources = append(s.sources, compiler.Source{Name: fmt.Sprintf("more/%d", i), Data: []byte(text)})
 	}
-	cache := compiler.NewCache()
 	c, _ := newController(b)
 	c.Admitted, c.Changes = true, s
 	c.Options = func(in Input) compiler.Options {
-		return compiler.Options{Keys: in.Keys, Cache: cache, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
+		return compiler.Options{Keys: in.Keys, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
 	}
 	c.Server = xds.NewServer(xds.Options{
 		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: liveLog{serve.Log{To: slog.New(slog.DiscardHandler)}, s.live},
