@@ -6,8 +6,8 @@
 // indented. No message, on either, ever holds a key.
 //
 // Exit codes: 0 all is well; 1 the input was refused or something failed, and no output was written; 2 the command
-// line is wrong; 3 something of the input was left out, and the rest was written. "limpet run" exits as Envoy does, and with 1
-// where that ended with 0 before it served.
+// line is wrong; 3 something of the input was left out, and the rest was written. "limpet run" exits as Envoy does, and
+// with 1 where that ended with 0 before it served.
 package main
 
 import (

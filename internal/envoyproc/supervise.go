@@ -29,9 +29,9 @@ func (e ExitError) Error() string {
 	return e.Reason
 }
 
-// Supervise runs a program to its end and returns its exit code as an ExitError, or nil for 0 after a signal. Those are passed on,
-// SIGHUP as SIGTERM (the terminal is gone, and Envoy would not mind); the program is killed if it has not ended
-// when grace has passed since the first. It gets a process group of its own, so that Ctrl-C reaches it once,
+// Supervise runs a program to its end and returns its exit code as an ExitError, or nil for 0 after a signal. Those are
+// passed on, SIGHUP as SIGTERM (the terminal is gone, and Envoy would not mind); the program is killed if it has not
+// ended when grace has passed since the first. It gets a process group of its own, so that Ctrl-C reaches it once,
 // through limpet, and nothing of it is left behind.
 func Supervise(cmd *exec.Cmd, signals <-chan os.Signal, grace time.Duration) error {
 	// The kernel ties the child's life to the thread that starts it, so that thread must last.
