@@ -6,18 +6,17 @@
 // indented. No message, on either, ever holds a key.
 //
 // Exit codes: 0 all is well; 1 the input was refused or something failed, and no output was written; 2 the command
-// line is wrong; 3 something of the input was left out, and the rest was written. "limpet run" exits as Envoy does.
+// line is wrong; 3 something of the input was left out, and the rest was written. "limpet run" exits as Envoy does, and
+// with 1 where that ended with 0 before it served.
 package main
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -74,40 +73,14 @@ func exitCode(stderr io.Writer, err error) int {
 	case errors.Is(err, errLeftOut):
 		return 3
 	case errors.As(err, &usage):
-		message.Print(stderr, err.Error())
+		message.Print(stderr, message.Explain(err))
 		return 2
 	case errors.As(err, &refused):
 		message.PrintProblems(stderr, refused, message.Style{Least: compiler.Advice}.On(stderr))
 		message.Printf(stderr, "%s; nothing written", message.CountFindings(refused))
 		return 1
 	default:
-		message.Print(stderr, explainFile(err))
+		message.Print(stderr, message.Explain(err))
 		return 1
 	}
-}
-
-// explainFile says of files that can't be used why, without the names of calls of the operating system.
-func explainFile(err error) string {
-	text := err.Error()
-	var several interface{ Unwrap() []error }
-	if errors.As(err, &several) {
-		for _, one := range several.Unwrap() {
-			text = strings.Replace(text, one.Error(), explainFile(one), 1)
-		}
-		return text
-	}
-	var of *fs.PathError
-	if !errors.As(err, &of) {
-		return text
-	}
-	why := of.Err.Error()
-	switch {
-	case errors.Is(of.Err, fs.ErrNotExist):
-		why = "there is no such file or folder"
-	case errors.Is(of.Err, fs.ErrPermission):
-		why = "this user may not use it"
-	case errors.Is(of.Err, syscall.EISDIR):
-		why = "it is a folder, and a file is wanted"
-	}
-	return strings.Replace(text, of.Error(), of.Path+": "+why, 1)
 }
