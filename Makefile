@@ -343,8 +343,11 @@ dist/compiled: $(COMMAND_SOURCES)
 	@tools/step.sh "compiling what bin/limpet consists of (minutes the first time)" \
 	sh -c 'go build -buildvcs=false $(COMMAND_TAGS) $$(go list $(COMMAND_TAGS) -f "{{join .Imports \" \"}}" ./cmd/limpet)' && touch $@
 
-# Native filters are in it once 'make native' has put them there, and stay up to date from then on.
-bin/limpet: $(COMMAND_SOURCES) dist/compiled cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(wildcard cmd/limpet/filters/liblimpet-*.so)
+# Native filters are in it once 'make native' has put them there, and stay up to date from then on. The module that says in which shard of
+# its routes a host is, is in it for this machine wherever there is a compiler for it, for others once 'make native' has put it there.
+SHARD_HERE := $(if $(shell command -v clang-19),cmd/limpet/filters/limpet-shard-$(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m))).so)
+bin/limpet: $(COMMAND_SOURCES) dist/compiled cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(wildcard cmd/limpet/filters/liblimpet-*.so) \
+	$(SHARD_HERE) $(wildcard cmd/limpet/filters/limpet-shard-*.so)
 	@mkdir -p bin
 	@tools/step.sh "building $@" \
 	go build -buildvcs=false $(COMMAND_TAGS) -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
@@ -377,8 +380,10 @@ NATIVE_CFLAGS := -std=gnu2x -O2 -fPIC -ffunction-sections -Wall -Wextra -Werror 
 NATIVE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--version-script=filter/native/c/exports.map -Wl,--gc-sections \
 	-Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--no-undefined-version -Wl,--build-id=none -Wl,-s -Wl,-soname,liblimpet.so
 
+comma := ,
 NATIVE := dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so $(FUZZED_MODULES) dist/native/trapping/liblimpet.so \
-	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so
+	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so \
+	dist/shard/sanitized/limpet-shard.so cmd/limpet/filters/limpet-shard-amd64.so cmd/limpet/filters/limpet-shard-arm64.so
 
 .PHONY: native
 native: $(NATIVE) ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64, and bin/limpet with it
@@ -438,6 +443,20 @@ dist/native/trapping/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o $(NATIVE_
 dist/native/%/liblimpet.so: dist/native/%/limpet.o $(NATIVE_C)
 	@[ $* = $(NATIVE_ARCH) ] || tools/setup.sh cross-$* >/dev/null
 	@$(NATIVE_CLANG_$*) $(NATIVE_CFLAGS) $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
+
+# The module that writes the shard of a request's host (filter/shard): C alone.
+SHARD_C := filter/shard/c/shard.c filter/native/c/abi.h
+dist/shard/sanitized/limpet-shard.so: $(SHARD_C)
+	@mkdir -p $(@D)
+	@cc -std=gnu2x -O1 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter $(SANITIZE) -shared -o $@.partial $< && mv $@.partial $@
+
+dist/shard/%/limpet-shard.so: $(SHARD_C)
+	@mkdir -p $(@D)
+	@[ $* = $(NATIVE_ARCH) ] || tools/setup.sh cross-$* >/dev/null
+	@$(NATIVE_CLANG_$*) $(NATIVE_CFLAGS) $(subst soname$(comma)liblimpet.so,soname$(comma)limpet-shard.so,$(NATIVE_LDFLAGS)) -o $@.partial $< -lc && mv $@.partial $@
+
+cmd/limpet/filters/limpet-shard-%.so: dist/shard/%/limpet-shard.so
+	@cp $< $@.partial && mv $@.partial $@
 
 # Renamed into place: whoever has the file of before mapped keeps that.
 dist/liblimpet.so: dist/native/$(NATIVE_ARCH)/liblimpet.so

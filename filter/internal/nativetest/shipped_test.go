@@ -14,7 +14,9 @@ const newestLibc = "GLIBC_2.25"
 // TestShippedBorder: the module offers Envoy's hooks and nothing else, needs the C library alone, and of that nothing
 // newer than is promised.
 func TestShippedBorder(t *testing.T) {
-	for _, name := range []string{"native/amd64/liblimpet.so", "native/arm64/liblimpet.so"} {
+	for _, name := range []string{
+		"native/amd64/liblimpet.so", "native/arm64/liblimpet.so", "shard/amd64/limpet-shard.so", "shard/arm64/limpet-shard.so",
+	} {
 		t.Run(name, func(t *testing.T) {
 			module, err := elf.Open(Module(t, name))
 			if err != nil {
