@@ -8,6 +8,9 @@ SHELL := /bin/bash
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
+# The module that says in which shard of its routes a host is (filter/shard) is built for this machine wherever there is a compiler for it.
+SHARD_HERE := $(if $(shell command -v clang-19),cmd/limpet/filters/limpet-shard-$(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m))).so)
+
 # Our own target file links Debian's wasi-libc; another TinyGo brings its own for its stock target.
 ifdef TINYGO
 WASM_TARGET := -target wasip1 -buildmode c-shared -scheduler none -gc precise -tags custommalloc
@@ -132,7 +135,7 @@ conformance-envoy-gateway: build bin/envoy-gateway ## the tests of session persi
 	@$(ON_KUBERNETES) ENVOY_GATEWAY=bin/envoy-gateway conformance/run.sh $(TESTS)
 
 .PHONY: build
-build: bin/limpet bin/demo bin/browser ## build bin/limpet and dist/limpet.wasm
+build: bin/limpet bin/demo bin/browser $(if $(SHARD_HERE),dist/limpet-shard-1.so) ## build bin/limpet and dist/limpet.wasm
 
 .PHONY: tools
 tools: ## install TinyGo and Envoy into the per-user cache, find a browser or install one, and print where they are
@@ -343,9 +346,7 @@ dist/compiled: $(COMMAND_SOURCES)
 	@tools/step.sh "compiling what bin/limpet consists of (minutes the first time)" \
 	sh -c 'go build -buildvcs=false $(COMMAND_TAGS) $$(go list $(COMMAND_TAGS) -f "{{join .Imports \" \"}}" ./cmd/limpet)' && touch $@
 
-# Native filters are in it once 'make native' has put them there, and stay up to date from then on. The module that says in which shard of
-# its routes a host is, is in it for this machine wherever there is a compiler for it, for others once 'make native' has put it there.
-SHARD_HERE := $(if $(shell command -v clang-19),cmd/limpet/filters/limpet-shard-$(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m))).so)
+# Native filters are in it once 'make native' has put them there, and stay up to date from then on.
 bin/limpet: $(COMMAND_SOURCES) dist/compiled cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(wildcard cmd/limpet/filters/liblimpet-*.so) \
 	$(SHARD_HERE) $(wildcard cmd/limpet/filters/limpet-shard-*.so)
 	@mkdir -p bin
@@ -456,6 +457,9 @@ dist/shard/%/limpet-shard.so: $(SHARD_C)
 	@$(NATIVE_CLANG_$*) $(NATIVE_CFLAGS) $(subst soname$(comma)liblimpet.so,soname$(comma)limpet-shard.so,$(NATIVE_LDFLAGS)) -o $@.partial $< -lc && mv $@.partial $@
 
 cmd/limpet/filters/limpet-shard-%.so: dist/shard/%/limpet-shard.so
+	@cp $< $@.partial && mv $@.partial $@
+
+dist/limpet-shard-1.so: dist/shard/$(NATIVE_ARCH)/limpet-shard.so
 	@cp $< $@.partial && mv $@.partial $@
 
 # Renamed into place: whoever has the file of before mapped keeps that.

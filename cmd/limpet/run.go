@@ -191,6 +191,7 @@ func (rc *runCommand) write(dir string) error {
 		}
 		files = append(files, filter)
 	}
+	files = append(files, rc.config.filter.shardFile()...)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}

@@ -42,6 +42,9 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	if err != nil {
 		return nil, err
 	}
+	if rc.config.shards, err = rc.config.filter.shardUnder(dir); err != nil {
+		return nil, err
+	}
 	d := &deployment{own: &ownEnvoy{stderr: c.ErrOrStderr()}}
 	d.server = xds.NewServer(xds.Options{
 		Deadline: runDeadline, Identify: xds.IdentifyAs(envoy.AllGateways), Log: d.own, Judge: rc.config.filter.judge,

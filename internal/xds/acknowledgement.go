@@ -1,7 +1,9 @@
 package xds
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +30,7 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 	k := &c.types[t]
 	if !k.asked {
 		k.asked = true
-		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener)
+		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener || t == ScopedRoutes)
 		for name, version := range request.GetInitialResourceVersions() {
 			k.has[name] = version
 			c.dirty.add(t, name)
@@ -64,6 +66,7 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 	for _, name := range request.GetResourceNamesUnsubscribe() {
 		if name == "*" {
 			k.wildcard = false
+			c.dropScopes(t)
 			continue
 		}
 		if k.names[name] {
@@ -74,6 +77,15 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 			continue
 		}
 		c.forget(t, name)
+	}
+}
+
+// dropScopes notes that the Envoy has no scoped routes any more: no listener has some.
+func (c *client) dropScopes(t Type) {
+	if t == ScopedRoutes {
+		for _, name := range slices.Collect(maps.Keys(c.types[t].has)) {
+			c.forget(t, name)
+		}
 	}
 }
 
@@ -98,6 +110,9 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 	k := &c.types[t]
 	p := k.pending
 	k.pending = nil
+	if c.judgeTrial(t, p, request.GetErrorDetail().GetMessage()) && request.GetErrorDetail() != nil {
+		return
+	}
 	if request.GetErrorDetail() != nil {
 		c.reject(t, p, request.GetErrorDetail().GetMessage(), now)
 		return

@@ -3,6 +3,7 @@ package xds
 import (
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -33,10 +34,13 @@ type client struct {
 	// kept is the number of the last snapshot whose moved addresses it may have, as far as that is up to others.
 	kept uint64
 	// ready is a listener besides those of snapshots, which is sent when the first target is acknowledged as a whole; nil for none.
-	ready   *Resource
-	observe observer
-	counter int                                   // of messages
-	out     []*discoveryv3.DeltaDiscoveryResponse // those that are to be sent now
+	ready *Resource
+	// sharding is how it finds its routes, and unsharded why not by shard, in its words.
+	sharding  sharding
+	unsharded string
+	observe   observer
+	counter   int                                   // of messages
+	out       []*discoveryv3.DeltaDiscoveryResponse // those that are to be sent now
 }
 
 // observer is told what happens, for metrics and logs.
@@ -155,25 +159,26 @@ func (c *client) pushStages(now time.Time) {
 		c.push(t, now)
 	}
 	if !c.pass(stageClusters, now, c.hasAll(Cluster) && c.hasEndpoints() && c.hasAsked(Filter, Secret)) ||
-		!c.tryFilters(now) {
+		!c.tryFilters(now) || !c.trySharding(now) {
 		return
 	}
 	c.push(Routes, now)
-	if !c.pass(stageRoutes, now, c.hasAsked(Routes)) {
+	c.push(ScopedRoutes, now)
+	if !c.pass(stageRoutes, now, c.hasAsked(Routes, ScopedRoutes)) {
 		return
 	}
 	c.push(Listener, now)
-	if c.pass(stageListeners, now, c.hasAll(Listener) && c.hasReachable(Routes, Filter, Secret)) {
+	if c.pass(stageListeners, now, c.hasAll(Listener) && c.hasReachable(Routes, ScopedRoutes, Filter, Secret)) {
 		c.removeRest(now)
 	}
 }
 
 // removeRest takes away what the target does not have: listeners, then what only their routes needed. What is rejected may need it still.
 func (c *client) removeRest(now time.Time) {
-	if c.hasRejected(Routes) || c.hasRejected(Listener) || c.hasRejected(Filter) {
+	if slices.ContainsFunc([]Type{Routes, ScopedRoutes, Listener, Filter}, c.hasRejected) {
 		return
 	}
-	for _, t := range []Type{Listener, Cluster} {
+	for _, t := range []Type{Listener, ScopedRoutes, Cluster} {
 		if c.pushRemovals(t, now); c.types[t].pending != nil {
 			return
 		}

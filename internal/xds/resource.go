@@ -20,6 +20,7 @@ const (
 	Secret
 	Filter
 	Routes
+	ScopedRoutes
 	Listener
 	typeCount
 )
@@ -33,10 +34,13 @@ var typeURLs = [typeCount]string{
 	Filter:   typePrefix + "config.core.v3.TypedExtensionConfig",
 	Routes:   typePrefix + "config.route.v3.RouteConfiguration",
 	Listener: typePrefix + "config.listener.v3.Listener",
+
+	ScopedRoutes: typePrefix + "config.route.v3.ScopedRouteConfiguration",
 }
 
 var typeNames = [typeCount]string{
-	Cluster: "clusters", Endpoint: "endpoints", Secret: "secrets", Filter: "filters", Routes: "routes", Listener: "listeners",
+	Cluster: "clusters", Endpoint: "endpoints", Secret: "secrets", Filter: "filters", Routes: "routes",
+	ScopedRoutes: "scopes", Listener: "listeners",
 }
 
 // URL names the type as the protocol does.
@@ -60,7 +64,12 @@ type Resource struct {
 	Body *anypb.Any
 	// Needs are the clusters that routes lead to.
 	Needs []string
-	// Trial is a listener with nothing but a filter, by which an Envoy shows that it takes that. Vary gives a filter's message in other
+	// Sharded is the form of a listener for an Envoy that finds its routes by shard; nil for none. Whole says of routes that such an Envoy
+	// has scoped ones in their place. After is the table that it has to have before a scope that leads there.
+	Sharded *Resource
+	Whole   bool
+	After   string
+	// Trial is a listener with nothing but a filter, by which an Envoy shows that it takes that, or what Sharded needs. Vary gives a filter's message in other
 	// bytes with each number, for Envoy takes what it refused last for taken when that comes again.
 	Trial *Resource
 	Vary  func(content []byte, times int) []byte

@@ -314,6 +314,7 @@ func (one *stream) publish(now time.Time) {
 	}
 	next.routed, next.listeners = c.routed, c.listListeners(before.listeners)
 	next.Stage, next.Late, next.Rejected = c.reached.String(), c.describeLate(now), c.listRejected()
+	next.Routes = c.describeRoutes()
 	live := c.live != nil && c.live == c.target && len(next.Rejected) == 0
 	if live {
 		next.Generation = c.live.Generation

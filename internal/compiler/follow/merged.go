@@ -81,6 +81,7 @@ type siteHosts struct {
 	gateway  *servedGateway
 	clusters usage
 	routes   envoy.Packed
+	shards   *envoy.ShardTables // nil for none
 
 	shell   map[string]*ir.Host // those that are there without any route
 	texts   map[string]*envoy.HostText

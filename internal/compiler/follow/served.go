@@ -156,13 +156,14 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 		framed.Routes, framed.Clusters, framed.Endpoints = was.Routes, was.Clusters, was.Endpoints
 		next = *framed
 	}
-	routes, err := m.packRoutes(g, listeners)
+	routes, err := m.packRoutes(g, listeners, next.Sharded)
 	if err != nil {
 		return err
 	}
 	sameRoutes := slices.EqualFunc(routes, was.Routes, isSamePacked)
-	if !sameRoutes {
+	if !sameRoutes || isOther {
 		next.Routes = routes
+		m.addShards(&next, listeners)
 	}
 	otherClusters := m.patchClusters(g, &next)
 	if !otherClusters && sameRoutes && !isOther {
@@ -180,18 +181,23 @@ func isSamePacked(a, b envoy.Packed) bool {
 	return a.Name == b.Name && len(a.Content) == len(b.Content) && &a.Content[0] == &b.Content[0]
 }
 
-// packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed.
-func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener) (all []envoy.Packed, err error) {
+// packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed, with those of shards where sites have
+// some.
+func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener, sharded map[string]bool) (all []envoy.Packed, err error) {
 	for _, l := range listeners {
 		for _, s := range m.listSites(l) {
 			hosts := m.sites[s.key]
-			if m.stale.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys {
+			if m.stale.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys ||
+				(hosts.shards != nil) != sharded[s.Name] {
 				hosts.clusters.settle()
 				texts, err := hosts.list(g.keys)
 				if err != nil {
 					return nil, err
 				}
 				hosts.routes, err = g.assembly.PackRoutes(s.Name, texts, hosts.sessions, hosts.clusters.names)
+				if err == nil {
+					err = hosts.packShards(g.assembly, s.Name, texts, sharded[s.Name])
+				}
 				if err != nil {
 					return nil, err
 				}

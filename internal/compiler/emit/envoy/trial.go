@@ -20,11 +20,14 @@ const trialPrefix = "limpet-trial/"
 // not had gets this first, for it puts listeners into service whose filter it does not take, and answers 500 there.
 func (e *emitter) newTrial() *listenerv3.Listener {
 	name := trialPrefix + FilterName(e.settings.Native)
-	manager := &hcmv3.HttpConnectionManager{
+	return e.newTrialListener(name, &hcmv3.HttpConnectionManager{
 		StatPrefix:     "limpet_trial",
 		HttpFilters:    []*hcmv3.HttpFilter{e.newDiscoveredLimpet(), e.newRouter()},
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{Name: name}},
-	}
+	})
+}
+
+func (e *emitter) newTrialListener(name string, manager *hcmv3.HttpConnectionManager) *listenerv3.Listener {
 	return &listenerv3.Listener{
 		Name:         name,
 		Address:      newAddress(trialAddress),

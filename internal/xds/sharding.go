@@ -1,0 +1,125 @@
+package xds
+
+import (
+	"slices"
+	"time"
+)
+
+// An Envoy that loads a small module finds its routes by shard: its listeners have another form then, and scoped routes take the place of
+// tables of whole sites. Whether it does shows in a listener that takes no connections: an Envoy that has no listeners gets it together with
+// them, one that serves gets it before them, so that nothing that serves is tried. So an Envoy crosses from one to the other when a
+// listener changes, or is new, and what its listeners of before ask for stays up to date.
+
+// sharding is how an Envoy finds its routes.
+type sharding int
+
+const (
+	undecided  sharding = iota // by tables of whole sites until it shows
+	supposed                   // that it loads the module
+	sharded                    // it does
+	notSharded                 // it does not
+)
+
+// form is a resource as this Envoy gets it; nil for one that is for others.
+func (c *client) form(t Type, r *Resource) *Resource {
+	isSharded := c.sharding == supposed || c.sharding == sharded
+	switch {
+	case r == nil:
+		return nil
+	case t == Listener && isSharded && r.Sharded != nil:
+		return r.Sharded
+	case t == Routes && isSharded && r.Whole && !c.types[Routes].names[r.Name]:
+		return nil
+	case t == ScopedRoutes && !isSharded && !c.types[ScopedRoutes].wildcard:
+		return nil
+	}
+	return r
+}
+
+// shardTrial is the listener by which it shows; nil where nothing has shards.
+func (c *client) shardTrial() *Resource {
+	for _, l := range c.target.Resources(Listener) {
+		if l.Sharded != nil {
+			return l.Trial
+		}
+	}
+	return nil
+}
+
+// trySharding sends it to an Envoy that serves, and tells whether it is known, or supposed, how the Envoy finds its routes.
+func (c *client) trySharding(now time.Time) (tried bool) {
+	if c.sharding != undecided {
+		return true
+	}
+	k, trial := &c.types[Listener], c.shardTrial()
+	switch {
+	case trial == nil:
+		return true
+	case !k.asked || k.pending != nil:
+		return now.Sub(c.begun) >= c.deadline && !c.isWaiting()
+	case len(k.has) == 0 && len(k.unsure) == 0:
+		c.decide(supposed, "")
+		return true
+	default:
+		c.send(Listener, []*Resource{trial}, nil, now)
+		return false
+	}
+}
+
+// addTrial puts the trial among the first listeners of an Envoy.
+func (c *client) addTrial(t Type, changed []*Resource) []*Resource {
+	if t != Listener || c.sharding != supposed {
+		return changed
+	}
+	if trial := c.shardTrial(); trial != nil {
+		changed = append(changed, trial)
+	}
+	return changed
+}
+
+// judgeTrial decides by the answer to a message, if there was a trial in it; words are empty for one that is taken. It tells whether
+// there was nothing else.
+func (c *client) judgeTrial(t Type, p *push, words string) (alone bool) {
+	trial := c.shardTrial()
+	isIt := func(r *Resource) bool { return trial != nil && r.Name == trial.Name }
+	switch {
+	case t != Listener || !slices.ContainsFunc(p.resources, isIt):
+		return false
+	case words == "":
+		c.decide(sharded, "")
+	case len(p.resources) == 1:
+		c.decide(notSharded, words)
+	default:
+		c.decide(undecided, "") // it is tried alone
+	}
+	return len(p.resources) == 1
+}
+
+// decide has everything looked at anew that depends on it.
+func (c *client) decide(s sharding, words string) {
+	c.sharding, c.unsharded = s, words
+	if s == notSharded {
+		c.types[Listener].limit = 0 // what was refused is found
+	}
+	for _, t := range []Type{Routes, ScopedRoutes, Listener} {
+		for _, r := range c.target.Resources(t) {
+			c.dirty.add(t, r.Name)
+		}
+	}
+}
+
+// isAhead tells whether a scope leads to a table that the Envoy does not have yet: it would lead nowhere.
+func (c *client) isAhead(t Type, r *Resource) bool {
+	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == ""
+}
+
+// describeRoutes says for people how the Envoy finds its routes; nothing before that is known.
+func (c *client) describeRoutes() string {
+	switch c.sharding {
+	case sharded:
+		return "sharded"
+	case notSharded:
+		return "whole: " + c.unsharded
+	}
+	return ""
+}
