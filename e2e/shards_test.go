@@ -1,0 +1,300 @@
+package e2e
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+)
+
+// serveWhole is harness.Serve for Envoys that have the filter, and not the module by which routes have shards.
+func serveWhole(t *testing.T, documents harness.Documents) *harness.Serving {
+	t.Helper()
+	s := harness.Serve(t, documents, harness.NewRing("k"))
+	s.Terminate(t)
+	flags, name := []string{}, "limpet.wasm"
+	if harness.Native() {
+		flags, name = []string{"--filter", "native"}, "liblimpet.so"
+	}
+	module, err := os.ReadFile(filepath.Join(harness.Find(t).Root, "dist", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, module, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.ServeFrom(t, append(flags, "--filter-path", path)...)
+	return s
+}
+
+// TestShards asks an Envoy with a table of routes for each shard and one with a whole table the same random requests, over random
+// configurations with hosts under wildcards and without, and wants the same answers: whatever the spelling of the host, from plain HTTP and TLS.
+func TestShards(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(uint64(harness.Size(1, time.Now().UnixNano())), 33)) //nolint:gosec // a fixed sample but for long runs
+	w := newShardWorld(t)
+	for range harness.Size(6, 200) {
+		w.change(t, random)
+		for range harness.Size(250, 500) {
+			w.compare(t, w.newRequest(random))
+		}
+		if t.Failed() {
+			t.Fatalf("with the routes\n%+v", w.routes)
+		}
+	}
+}
+
+// TestShardsGuard: no spelling of a host goes by the authorization service that its route has.
+func TestShardsGuard(t *testing.T) {
+	t.Parallel()
+	w := newShardWorld(t)
+	w.set(t, []harness.Route{
+		{Name: "guarded", Hostnames: []string{"auth.example.com"}, Rules: []harness.Rule{w.guarded("/")}},
+		{Name: "open", Hostnames: []string{"*.example.com"}, Rules: []harness.Rule{harness.PlainRule("", "pods")}},
+	})
+	for _, host := range []string{"auth.example.com", "AUTH.example.com", "auth.EXAMPLE.COM:80", "Auth.example.com:", "auth.example.com:x"} {
+		if got := w.sharded.ask(t, shardRequest{text: "GET / HTTP/1.1\r\nhost: " + host + "\r\n"}); !strings.HasPrefix(got, "401") {
+			t.Errorf("%s: %s", host, got)
+		}
+	}
+}
+
+// shardWorld is two Envoys that have the same routes.
+type shardWorld struct {
+	sharded, whole side
+	certificate    harness.Certificate
+	routes         []harness.Route
+}
+
+// side is one of them.
+type side struct {
+	*harness.Serving
+	envoy *harness.Envoy
+}
+
+func newShardWorld(t *testing.T) *shardWorld {
+	t.Helper()
+	w := &shardWorld{}
+	documents := harness.Documents{Services: []harness.Service{
+		{Name: "pods", Backends: harness.Backends(t, "a")}, {Name: "others", Backends: harness.Backends(t, "b")},
+		{Name: "authorizer", Backends: []*harness.Backend{harness.NewHTTPAuthorizer(t).Backend}},
+	}}
+	w.certificate = harness.NewCertificate(t, "a.example.com", "*.example.com", "example.com")
+	for _, hostname := range []string{"", "*.example.com", "a.example.com"} {
+		documents.Sites = append(documents.Sites, harness.Site{Hostname: hostname, Certificate: w.certificate})
+	}
+	w.sharded = side{Serving: harness.Serve(t, documents, harness.NewRing("k"))}
+	w.whole = side{Serving: serveWhole(t, documents)}
+	for s, want := range map[*side]string{&w.sharded: "sharded", &w.whole: "whole: "} {
+		s.envoy = s.Bootstrap(t).Start(t)
+		s.AwaitSettled(t)
+		if got := s.AwaitEnvoy(t, "e2e", func(e harness.ServedEnvoy) bool { return e.Routes != "" }).Routes; !strings.HasPrefix(got, want) {
+			t.Fatalf("routes are %q, want %q", got, want)
+		}
+	}
+	return w
+}
+
+func (w *shardWorld) set(t *testing.T, routes []harness.Route) {
+	t.Helper()
+	w.routes = routes
+	// So many that there are shards.
+	more := slices.Clone(routes)
+	for i := range 130 {
+		more = append(more, harness.Route{
+			Name: fmt.Sprintf("more-%d", i), Hostnames: []string{fmt.Sprintf("more-%d.example.net", i)},
+			Rules: []harness.Rule{harness.PlainRule("", "others")},
+		})
+	}
+	for _, s := range []side{w.sharded, w.whole} {
+		s.Set(t, func(d *harness.Documents) { d.Routes = more })
+		s.AwaitSettled(t)
+	}
+}
+
+func (w *shardWorld) guarded(path string) harness.Rule {
+	return harness.Rule{Path: path, Refs: harness.To("pods"), Tries: []string{"filters: [" + asking("HTTP", "authorizer", "http: {}") + "]"}}
+}
+
+// hostLabels and hostEnds make hosts that are near each other.
+var (
+	hostLabels = []string{"", "*.", "a.", "b.", "sub.", "*.sub.", "a.sub.", "x.a.", "auth."}
+	hostEnds   = []string{"example.com", "example.org", "com"}
+	shardPaths = []string{"", "/", "/app", "/app/x", "/apple", "/other", "/moved", "/guard"}
+)
+
+func pick[T any](random *rand.Rand, all []T) T { return all[random.IntN(len(all))] }
+
+// change gives both Envoys other routes.
+func (w *shardWorld) change(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	var routes []harness.Route
+	for i := range 3 + random.IntN(12) {
+		route := harness.Route{Name: fmt.Sprintf("r%d", i)}
+		for range random.IntN(4) { // none is all
+			route.Hostnames = append(route.Hostnames, pick(random, hostLabels)+pick(random, hostEnds[:2]))
+		}
+		if random.IntN(8) == 0 {
+			route.Hostnames = []string{"*.com"}
+		}
+		slices.Sort(route.Hostnames)
+		route.Hostnames = slices.Compact(route.Hostnames)
+		for range 1 + random.IntN(2) {
+			route.Rules = append(route.Rules, w.newRule(random, i))
+		}
+		routes = append(routes, route)
+	}
+	w.set(t, routes)
+}
+
+func (w *shardWorld) newRule(random *rand.Rand, i int) harness.Rule {
+	path, to := pick(random, []string{"/", "/app", "/other"}), harness.To(pick(random, []string{"pods", "others"}))
+	rule := harness.Rule{Path: path, Refs: to}
+	filter := func(of string) { rule.Tries = []string{"filters: [" + of + "]"} }
+	switch random.IntN(8) {
+	case 0:
+		return w.guarded(path)
+	case 1:
+		rule.Session = harness.CookieRule(fmt.Sprintf("s%d", i), "").Session
+	case 2:
+		filter("{type: RequestMirror, requestMirror: {backendRef: {name: others, port: 80}}}")
+	case 3:
+		rule.Refs = nil
+		filter("{type: RequestRedirect, requestRedirect: {path: {type: ReplaceFullPath, replaceFullPath: /moved}, statusCode: 302}}")
+	case 4:
+		filter(headersFilter)
+	case 5:
+		filter(rewriteFilter)
+	}
+	return rule
+}
+
+// shardRequest is a request's first lines, and how it is sent.
+type shardRequest struct {
+	text string
+	// sni is a server name for TLS; empty for none.
+	sni string
+}
+
+func (r shardRequest) String() string { return fmt.Sprintf("%q by %q", r.text, r.sni) }
+
+// newRequest makes one whose host is near one of a route.
+func (w *shardWorld) newRequest(random *rand.Rand) shardRequest {
+	host := pick(random, hostLabels) + pick(random, hostEnds)
+	if of := pick(random, w.routes).Hostnames; len(of) > 0 && random.IntN(3) > 0 {
+		host = pick(random, of)
+	}
+	if random.IntN(2) == 0 {
+		host = strings.Replace(host, "*", pick(random, []string{"q", "a", "x.y", "sub", ""}), 1)
+	}
+	if random.IntN(3) == 0 {
+		host = recase(random, host)
+	}
+	host += pick(random, []string{"", "", "", "", ":80", ":8443", ":", ".", ".:80", ":1:2", ":x", "x"})
+	if random.IntN(20) == 0 {
+		host = pick(random, []string{"", "*", "[::1]", "[::1]:80", "127.0.0.1", "a b", "example.com/x", strings.Repeat("a", 300), "@example.com"})
+	}
+	path := pick(random, shardPaths[1:])
+	r := shardRequest{text: fmt.Sprintf("GET %s HTTP/1.1\r\nhost: %s\r\n", path, host)}
+	switch random.IntN(16) {
+	case 0:
+		r.text = fmt.Sprintf("GET http://%s%s HTTP/1.1\r\nhost: a.example.com\r\n", host, path)
+	case 1:
+		r.text = fmt.Sprintf("GET %s HTTP/1.0\r\nhost: %s\r\n", path, host)
+	case 2:
+		r.text = fmt.Sprintf("GET %s HTTP/1.0\r\n", path)
+	case 3:
+		r.text += "x-limpet-shard: listener/127.0.0.1/80#00\r\n"
+	case 4:
+		r.text += "authorization: Bearer good\r\n"
+	case 5:
+		r.text += "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: eA==\r\n"
+	}
+	if random.IntN(3) == 0 {
+		r.sni = pick(random, []string{"a.example.com", "b.example.com", "x.sub.example.com", "example.com", "example.org"})
+	}
+	return r
+}
+
+// recase writes some letters as capitals.
+func recase(random *rand.Rand, host string) string {
+	all := []byte(host)
+	for i := range all {
+		if random.IntN(2) == 0 {
+			all[i] = strings.ToUpper(host[i : i+1])[0]
+		}
+	}
+	return string(all)
+}
+
+func (w *shardWorld) compare(t *testing.T, r shardRequest) {
+	t.Helper()
+	one, other := w.sharded.ask(t, r), w.whole.ask(t, r)
+	if one != other {
+		t.Errorf("%v: by shard\n%s\nof the whole\n%s", r, one, other)
+	}
+}
+
+// ask sends a request, and gives the answer without what is another each time.
+func (s *side) ask(t *testing.T, r shardRequest) string {
+	t.Helper()
+	port := s.Port
+	if r.sni != "" {
+		port = s.Documents.TLSPort
+	}
+	conn, err := net.Dial("tcp", harness.Loopback(port))
+	if err == nil && r.sni != "" {
+		conn = tls.Client(conn, &tls.Config{ServerName: r.sni, InsecureSkipVerify: true}) //nolint:gosec // it is not about that
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_, _ = io.WriteString(conn, r.text+"\r\n")
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return "none"
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, _ := io.ReadAll(answer.Body)
+	var lines []string
+	for name, values := range answer.Header {
+		for _, value := range values {
+			switch name {
+			case "Date", "X-Envoy-Upstream-Service-Time":
+			case "Set-Cookie":
+				name, _, _ := strings.Cut(value, "=")
+				lines = append(lines, "cookie "+name)
+			default:
+				lines = append(lines, name+": "+value)
+			}
+		}
+	}
+	slices.Sort(lines)
+	own := strings.NewReplacer(fmt.Sprint(s.Port), "PORT", fmt.Sprint(s.Documents.TLSPort), "TLSPORT")
+	return fmt.Sprintf("%d %s\n%s", answer.StatusCode, own.Replace(strings.Join(lines, "\n")), own.Replace(cutSeen(string(body))))
+}
+
+// cutSeen takes out of what a backend has seen what is another each time.
+func cutSeen(body string) string {
+	for _, name := range []string{`"X-Request-Id":["`} {
+		if before, after, is := strings.Cut(body, name); is {
+			_, after, _ = strings.Cut(after, `"`)
+			body = before + after
+		}
+	}
+	return body
+}
