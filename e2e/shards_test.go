@@ -23,6 +23,13 @@ func serveWhole(t *testing.T, documents harness.Documents) *harness.Serving {
 	t.Helper()
 	s := harness.Serve(t, documents, harness.NewRing("k"))
 	s.Terminate(t)
+	s.ServeFrom(t, withoutShards(t)...)
+	return s
+}
+
+// withoutShards are flags that name the filter in a folder that has nothing else.
+func withoutShards(t *testing.T) []string {
+	t.Helper()
 	flags, name := []string{}, "limpet.wasm"
 	if harness.Native() {
 		flags, name = []string{"--filter", "native"}, "liblimpet.so"
@@ -35,8 +42,7 @@ func serveWhole(t *testing.T, documents harness.Documents) *harness.Serving {
 	if err := os.WriteFile(path, module, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.ServeFrom(t, append(flags, "--filter-path", path)...)
-	return s
+	return append(flags, "--filter-path", path)
 }
 
 // TestShards asks an Envoy with a table of routes for each shard and one with a whole table the same random requests, over random

@@ -130,13 +130,10 @@ func (f *filterFlags) file() (atomicfile.File, error) {
 // another number, for limpet and Envoys may be of different releases.
 const shardName = "limpet-shard-1.so"
 
-// shardPlace is where Envoys are supposed to have it that fetch the filter: where limpet's image has both.
-const shardPlace = "/usr/share/limpet"
-
-// shardPath is where Envoys find it that are served.
+// shardPath is where Envoys find it that are served; empty where they fetch the filter.
 func (f *filterFlags) shardPath() string {
 	if f.place == "" {
-		return filepath.Join(shardPlace, shardName)
+		return ""
 	}
 	return filepath.Join(filepath.Dir(f.place), shardName)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -194,6 +195,12 @@ func printRejections(to io.Writer, envoys []xds.ClientStatus) error {
 	for _, e := range envoys {
 		if e.Warning != "" {
 			if _, err := fmt.Fprintf(to, "\n%s: %s\n", message.MakePrintable(e.Node), message.MakePrintable(e.Warning)); err != nil {
+				return err
+			}
+		}
+		if why, isWhole := strings.CutPrefix(e.Routes, "whole: "); isWhole {
+			if _, err := fmt.Fprintf(to, "\n%s has one table of routes for each listener, for it does not load what shards need:\n  %s\n",
+				message.MakePrintable(e.Node), message.MakePrintable(why)); err != nil {
 				return err
 			}
 		}

@@ -13,11 +13,12 @@ func TestStatusIsPlain(t *testing.T) {
 	var out strings.Builder
 	status := serve.Status{Envoys: []xds.ClientStatus{{
 		Gateway: "a/b", Node: "x\x1b[2J\ny", Rejected: []xds.Rejection{{Type: "routes", Name: "r", Words: "no\r\x1b[1A\ngood"}},
+		Routes: "whole: no\r\x1b[1A\ngood",
 	}}}
 	if err := printStatus(&out, status, true); err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsAny(out.String(), "\x1b\r") || strings.Count(out.String(), "\n") != 5 {
+	if strings.ContainsAny(out.String(), "\x1b\r") || strings.Count(out.String(), "\n") != 8 {
 		t.Errorf("got %q", out.String())
 	}
 }

@@ -110,7 +110,7 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 	k := &c.types[t]
 	p := k.pending
 	k.pending = nil
-	if c.judgeTrial(t, p, request.GetErrorDetail().GetMessage()) && request.GetErrorDetail() != nil {
+	if c.judgeTrial(t, p, request.GetErrorDetail().GetMessage()) {
 		return
 	}
 	if request.GetErrorDetail() != nil {

@@ -1,7 +1,9 @@
 package xds
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -78,29 +80,36 @@ func (c *client) addTrial(t Type, changed []*Resource) []*Resource {
 }
 
 // judgeTrial decides by the answer to a message, if there was a trial in it; words are empty for one that is taken. It tells whether
-// there was nothing else.
-func (c *client) judgeTrial(t Type, p *push, words string) (alone bool) {
+// that is all that there is to an answer: where the trial is refused, so are the listeners that came with it in their other form.
+func (c *client) judgeTrial(t Type, p *push, words string) (isAll bool) {
 	trial := c.shardTrial()
 	isIt := func(r *Resource) bool { return trial != nil && r.Name == trial.Name }
-	switch {
-	case t != Listener || !slices.ContainsFunc(p.resources, isIt):
+	if t != Listener || !slices.ContainsFunc(p.resources, isIt) {
 		return false
+	}
+	_, why, isNamed := strings.Cut(words, trial.Name)
+	switch {
 	case words == "":
 		c.decide(sharded, "")
-	case len(p.resources) == 1:
-		c.decide(notSharded, words)
+		return false
+	case isNamed || len(p.resources) == 1:
+		why, _, _ = strings.Cut(strings.TrimPrefix(why, ": "), "\n")
+		c.decide(notSharded, shorten(cmp.Or(why, words)))
 	default:
-		c.decide(undecided, "") // it is tried alone
+		c.decide(undecided, "") // another one is at fault: it is tried alone
+		return false
 	}
-	return len(p.resources) == 1
+	for _, r := range p.resources {
+		if !isIt(r) {
+			c.types[t].unsure[r.Name] = true
+		}
+	}
+	return true
 }
 
 // decide has everything looked at anew that depends on it.
 func (c *client) decide(s sharding, words string) {
 	c.sharding, c.unsharded = s, words
-	if s == notSharded {
-		c.types[Listener].limit = 0 // what was refused is found
-	}
 	for _, t := range []Type{Routes, ScopedRoutes, Listener} {
 		for _, r := range c.target.Resources(t) {
 			c.dirty.add(t, r.Name)

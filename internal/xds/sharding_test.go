@@ -29,8 +29,8 @@ func TestClientShards(t *testing.T) {
 			"clusters+2-0 endpoints+2-0 listeners+2-0 filters+1-0 scopes+2-0 listeners+0-1",
 		},
 		{
-			"without", withoutModule, "whole: not taken: trial/shards",
-			"clusters+2-0 endpoints+2-0 listeners+2-0 listeners+1-0 listeners+1-0 filters+1-0 routes+1-0",
+			"without", withoutModule, "whole: not taken: web, trial/shards",
+			"clusters+2-0 endpoints+2-0 listeners+2-0 listeners+1-0 filters+1-0 routes+1-0",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
