@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -22,14 +21,14 @@ import (
 type CheckResult struct {
 	// Rows say of each object with a status, and of whatever else there is something to say of, what became of it.
 	Rows []status.Row
-	// Objects are the objects' statuses.
+	// Objects are the objects' statuses. All says that no other object has one; else Without are those that have none any more.
 	Objects []status.Object
+	All     bool
+	Without []object.Ref
 	// Errors are what is wrong if nothing can be compiled: no listener is left. Else nil.
 	Errors Errors
 	// PassedOver is as in Result.
 	PassedOver map[string]int
-	// Until is when statuses become others by time alone; zero for never.
-	Until time.Time
 }
 
 // Worst is the worst verdict of the rows.
@@ -99,13 +98,13 @@ func (o *Options) buildStatuses(in status.Input, rep *report.Report, servesNothi
 	reportRejected(&in, served, rep)
 	reportParameters(&in, served, rep)
 	in.Problems, in.Proxies, in.Unacknowledged, in.Ended = rep.Problems(), served.Proxies, served.Unacknowledged, served.Ended
-	in.Current, in.Now, in.Pause = o.CurrentStatus, o.Time, o.Pause
-	result := &CheckResult{PassedOver: in.Objects.PassedOver}
+	in.Current, in.Now = o.CurrentStatus, o.Time
+	result := &CheckResult{All: true, PassedOver: in.Objects.PassedOver}
 	if servesNothing && !o.AllowEmpty {
 		result.Errors = append(rep.ErrorsFrom(report.Refused), emptyProblem)
 		in.Problems = append(in.Problems, emptyProblem)
 	}
-	result.Objects, result.Until = status.Build(in)
+	result.Objects = status.Build(in)
 	return result, in.Problems
 }
 

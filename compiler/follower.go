@@ -30,10 +30,8 @@ type Follower struct {
 	last     *Update
 	// accepted are the faults of files and documents with which the last result came.
 	accepted map[faultOf]bool
-	// whole says that the last result did not come from the state, and refused that the last changes came to none.
-	whole, refused bool
-	// saidWhole is what was said of documents that could not be followed.
-	saidWhole map[report.Said]bool
+	// refused says that the last changes came to no result.
+	refused bool
 }
 
 // Changes are what happened to the documents since the last time. Several at once cost less than one after the other.
@@ -61,7 +59,7 @@ type Changes struct {
 
 // Update is what changes came to.
 type Update struct {
-	// Whole says that what has changed is not known, and that all may be different.
+	// Whole says that it is the first.
 	Whole bool
 	// NewWarnings are those of Result.Warnings that the last Update did not have, wherever in the files they were then.
 	NewWarnings []Problem
@@ -95,7 +93,6 @@ func NewFollower(o Options) (*Follower, error) {
 	if o.served() == nil {
 		return nil, errors.New("served: Required value: only a configuration for a server can follow its documents")
 	}
-	o.Cache = NewCache()
 	state := follow.New(o.followSettings(settings))
 	if had := o.Incumbents; had != nil && had.names != nil {
 		state.SetIncumbents(had.claims, had.names, had.hosts)
@@ -163,19 +160,12 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		return nil, problems
 	}
 	f.options.Envoy.Unusable = c.Unusable
-	followed, err := f.state.Update(follow.Moment{
+	err := f.state.Update(follow.Moment{
 		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Nodes: c.Nodes, Files: f.listFiles,
 		Listening: f.options.listening(f.settings, nil),
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !followed:
-		u, err := f.compileWhole(c, invalid)
-		if err == nil {
-			u.Ended = f.takeEnded(c)
-		}
-		return u, err
 	}
 	if problems := f.listErrors(); len(problems) > 0 {
 		return nil, problems
@@ -183,16 +173,11 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 	f.acceptInvalid(invalid)
 	u := &Update{
 		follower: f, keys: follow.Keys{Keys: c.Keys, Scopes: c.Scopes},
-		Whole: f.whole || f.last == nil, PrivateKeys: f.state.HasPrivateKeys(),
+		Whole: f.last == nil, PrivateKeys: f.state.HasPrivateKeys(),
 	}
 	u.SaysSame = !u.Whole && f.state.SaysSame()
 	if u.NewWarnings, err = f.state.Settle(); err != nil {
 		return nil, err
-	}
-	if f.whole {
-		rep := &report.Report{}
-		f.state.ReportAll(rep)
-		u.NewWarnings = leaveOutSaid(rep.Problems(), f.saidWhole)
 	}
 	u.Draining, u.Until = f.state.Draining()
 	u.OtherPods, u.Unsettled = f.state.TakeOtherPods(), f.state.IsUnsettled()
@@ -200,7 +185,7 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		u.OtherPods = listUIDs(f.state.Pods())
 	}
 	u.Selection, u.Ended = f.state.Selection(), f.takeEnded(c)
-	f.last, f.whole, f.refused, f.saidWhole = u, false, false, nil
+	f.last, f.refused = u, false
 	return u, nil
 }
 
@@ -250,36 +235,6 @@ func (f *Follower) acceptInvalid(invalid Errors) {
 	}
 }
 
-// compileWhole compiles documents that can't be followed.
-func (f *Follower) compileWhole(c Changes, invalid Errors) (*Update, error) {
-	o := f.options
-	o.HoldInvalid = false // that is judged
-	own, served := *o.Envoy, *o.Envoy.Served
-	o.Envoy, o.Keys, o.Time = &own, c.Keys, c.Time
-	own.Served, served.Draining, served.Owners, served.Selection = &served, c.Draining, c.Owners, c.Selection
-	served.Scopes, served.Nodes = c.Scopes, c.Nodes
-	if o.Incumbents != nil {
-		had := &Incumbents{}
-		had.claims, had.names, had.hosts = f.state.Incumbents()
-		o.Incumbents = had
-	}
-	result, err := Compile(f.sources(), o)
-	if err != nil {
-		return nil, err
-	}
-	if has := result.Incumbents; has != nil {
-		f.state.SetIncumbents(has.claims, has.names, has.hosts)
-	}
-	f.last = &Update{
-		Whole: true, NewWarnings: f.listNewOfWhole(result.Warnings), PrivateKeys: result.PrivateKeys,
-		Draining: result.Draining, Until: result.Until, OtherPods: listUIDs(result.Pods), Unsettled: result.Unsettled,
-		Selection: result.Selection, result: result, complete: true,
-	}
-	f.whole = true
-	f.acceptInvalid(invalid)
-	return f.last, nil
-}
-
 // listUIDs lists the uids of pods by their addresses.
 func listUIDs(pods []PodAt) map[HostKey][]string {
 	uids := map[HostKey][]string{}
@@ -301,34 +256,8 @@ func (f *Follower) listFiles() []string {
 	return names
 }
 
-// listNewOfWhole gives the problems of documents that can't be followed that were not there before.
-func (f *Follower) listNewOfWhole(problems []Problem) []Problem {
-	before := f.state.TakeOldProblems()
-	if f.whole {
-		before = f.saidWhole
-	}
-	f.saidWhole = map[report.Said]bool{}
-	for _, p := range problems {
-		f.saidWhole[sayingOf(p)] = true
-	}
-	return leaveOutSaid(problems, before)
-}
-
-// leaveOutSaid gives the problems that were not said.
-func leaveOutSaid(problems []Problem, before map[report.Said]bool) []Problem {
-	return slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool { return before[sayingOf(p)] })
-}
-
 func sayingOf(p Problem) report.Said {
 	return report.Said{Object: p.Object, Path: p.Path, Message: p.Message}
-}
-
-// sources are all of them: in the order in which they were given, or by their names.
-func (f *Follower) sources() []Source {
-	if f.given != nil {
-		return f.given
-	}
-	return f.state.Store().Sources()
 }
 
 // Result is the whole of it, as Compile gives it. It can be asked for until the next change. What has not changed is the same
@@ -371,5 +300,5 @@ func (f *Follower) Sizes() []StepSize {
 	for _, s := range f.state.Sizes() {
 		sizes = append(sizes, StepSize(s))
 	}
-	return append(sizes, f.options.Cache.Sizes()...)
+	return sizes
 }

@@ -1,35 +1,49 @@
 package compiler
 
 import (
-	"github.com/limpet-proxy/limpet/internal/compiler/follow"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
-// Decided is what a follower has decided about its documents, for their statuses. It stays as it is when the follower goes on.
+// Decided is what a follower has decided about some objects, for their statuses. It stays as it is when the follower goes on.
 type Decided struct {
-	decided       *follow.Decided
+	in            status.Input
 	rep           report.Report
 	servesNothing bool
+	all           bool
 }
 
-// Decided gives what was decided at the last Update; nil where that did not come from parts.
-func (f *Follower) Decided() *Decided {
-	if f.last == nil || f.whole || f.refused {
+// TakeDecided gives what was decided about the objects whose statuses may be others than when it was last asked for, and about some more:
+// those with something new in [Options] that statuses depend on. It is nil before the first Update, and after changes that came to none.
+func (f *Follower) TakeDecided(more []object.Ref) *Decided {
+	f.state.MarkStatuses(more)
+	if f.last == nil || f.refused {
 		return nil
 	}
-	d := &Decided{decided: f.state.Decided(), servesNothing: f.state.ServesNothing()}
-	f.state.ReportAll(&d.rep)
+	d := &Decided{servesNothing: f.state.ServesNothing()}
+	d.in, d.all = f.state.TakeDecided(&d.rep)
 	return d
 }
 
-// Statuses is what the function Statuses gives for the same documents: it puts together what is known of them, and compiles nothing. The
-// options say what is known of proxies, what statuses objects have, and the time.
+// MarkAllStatuses has TakeDecided give all objects the next time.
+func (f *Follower) MarkAllStatuses() { f.state.MarkAllStatuses() }
+
+// Statuses gives the statuses of these objects, as [Check] does, and compiles nothing. The options say what is known of proxies, what
+// statuses objects have, and the time.
 func (d *Decided) Statuses(o Options) *CheckResult {
-	rep := &report.Report{}
-	rep.Add(&d.rep)
-	in := d.decided.Statuses()
-	parallel.Pause(o.Pause).Take()
-	result, _ := o.buildStatuses(in, rep, d.servesNothing)
+	result, _ := o.buildStatuses(d.in, &d.rep, d.servesNothing)
+	if result.All = d.all; d.all {
+		return result
+	}
+	has := make(map[object.Ref]bool, len(result.Objects))
+	for _, s := range result.Objects {
+		has[s.Ref()] = true
+	}
+	for ref := range d.in.Some.Refs {
+		if !has[ref] {
+			result.Without = append(result.Without, ref)
+		}
+	}
 	return result
 }

@@ -438,9 +438,6 @@ func TestFollowerSeesDuplicates(t *testing.T) {
 		if err := compareFollowed(t, fmt.Sprintf("step %d", step), f, append(slices.Clip(sources), some...), o); err != nil {
 			t.Fatal(err)
 		}
-		if f.whole {
-			t.Errorf("step %d: all is compiled as a whole", step)
-		}
 		if twice := strings.Count(fmt.Sprint(f.last.result.Warnings), "the first object of this name is at"); twice != max(len(some)-1, 0) {
 			t.Errorf("step %d: of %d Services %d are refused: %v", step, len(some), twice, f.last.result.Warnings)
 		}

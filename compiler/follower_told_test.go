@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestFollowerTellsOnce: what was told of objects is not told again, whether they are followed, compiled as a whole for others that can't
-// be, or followed from the beginning after that; and what is new is told in each of these.
+// TestFollowerTellsOnce: what was told of objects is not told again, and what is new is told.
 func TestFollowerTellsOnce(t *testing.T) {
-	unfollowed := Source{Name: "auth.yaml", Data: []byte(extensionServiceBy("Random"))}
+	streams := Source{Name: "tcp.yaml", Data: []byte(both(gatewayWith("TCP", "9000"), "{apiVersion: projectcontour.io/v1, kind: HTTPProxy, "+
+		"metadata: {name: tcp}, spec: {virtualhost: {fqdn: tcp.org, tls: {passthrough: true}}, tcpproxy: {services: [{name: none, port: 80}]}}}"))}
 	policy := Source{Name: "tls.yaml", Data: []byte(backendTLSFor("none"))}
 	web := Source{Name: "web.yaml", Data: []byte(followedGateway)}
 	route := func(name string) Source { // to a Service that is not there
@@ -29,11 +29,11 @@ func TestFollowerTellsOnce(t *testing.T) {
 		{"nothing new with it", []Source{web, route("a"), route("c"), policy}, false, ""},
 		{"without it", []Source{web, route("a"), route("c"), route("d")}, false, "d"},
 		{"as before", []Source{web, route("a"), route("c"), route("d"), route("e")}, false, "e"},
-		{"one that is not followed", []Source{web, route("a"), route("c"), route("d"), route("e"), unfollowed}, true, ""},
-		{"with a route", []Source{web, route("a"), route("c"), route("d"), route("e"), route("f"), unfollowed}, true, "f"},
-		{"without", []Source{web, route("a"), route("c"), route("d"), route("e"), route("f"), route("g")}, true, "g"},
+		{"connections", []Source{web, route("a"), route("c"), route("d"), route("e"), streams}, false, "tcp"},
+		{"with a route", []Source{web, route("a"), route("c"), route("d"), route("e"), route("f"), streams}, false, "f"},
+		{"without", []Source{web, route("a"), route("c"), route("d"), route("e"), route("f"), route("g")}, false, "g"},
 		{"after all", []Source{web, route("a"), route("g"), route("h")}, false, "h"},
-		{"refused: one that is not followed, and no Gateway", []Source{route("a"), route("g"), route("h"), unfollowed}, false, ""},
+		{"refused: no Gateway", []Source{route("a"), route("g"), route("h")}, false, ""},
 		{"without, after that", []Source{web, route("a"), route("g"), route("h"), route("i")}, false, "i"},
 	}
 	f := newFollower(t, Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})

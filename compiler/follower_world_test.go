@@ -108,25 +108,21 @@ type worldObject struct {
 // loadWorld gives the documents that are followed, each in a source of its own.
 func loadWorld(t *testing.T) []*worldObject {
 	t.Helper()
-	return slices.DeleteFunc(loadObjects(t, "effects.yaml", "follower.yaml", "effects-stream.yaml"), isUnfollowed)
+	return slices.DeleteFunc(loadObjects(t, "effects.yaml", "follower.yaml", "effects-stream.yaml"), isStreams)
 }
 
-// loadUnfollowed gives the documents that are not. All of them are gone at first: a single one makes all of the input be compiled
-// from scratch.
-func loadUnfollowed(t *testing.T) []*worldObject {
+// loadStreams gives the Gateways with listeners for the connections of HTTPProxies. All of them are gone at first.
+func loadStreams(t *testing.T) []*worldObject {
 	t.Helper()
-	world := slices.DeleteFunc(loadObjects(t, "effects-stream.yaml"), func(o *worldObject) bool { return !isUnfollowed(o) })
+	world := slices.DeleteFunc(loadObjects(t, "effects-stream.yaml"), func(o *worldObject) bool { return !isStreams(o) })
 	for _, o := range world {
 		o.gone = true
 	}
 	return world
 }
 
-// isUnfollowed reports whether an object can't be followed: an ExtensionService, and a Gateway with listeners for connections where
-// there are HTTPProxies of such.
-func isUnfollowed(o *worldObject) bool {
-	return strings.Contains(o.text, "metadata: {name: streams, ") || strings.Contains(o.text, "\nkind: ExtensionService\n")
-}
+// isStreams reports whether an object is a Gateway with listeners for the connections of HTTPProxies.
+func isStreams(o *worldObject) bool { return strings.Contains(o.text, "metadata: {name: streams, ") }
 
 func loadObjects(t *testing.T, files ...string) (world []*worldObject) {
 	t.Helper()
@@ -200,18 +196,18 @@ func TestFollowerWorldServed(t *testing.T) {
 	}
 }
 
-// newWorld gives objects, with those that can't be followed or without.
-func newWorld(t *testing.T, unfollowed bool) []*worldObject {
+// newWorld gives objects, with listeners for connections or without.
+func newWorld(t *testing.T, streams bool) []*worldObject {
 	t.Helper()
 	world := loadWorld(t)
-	if unfollowed {
-		world = append(world, loadUnfollowed(t)...)
+	if streams {
+		world = append(world, loadStreams(t)...)
 	}
 	return world
 }
 
-// followWorld changes a world at random. It gives how many times all of it was compiled from scratch.
-func followWorld(t *testing.T, seed int, o Options, world []*worldObject) (whole int) {
+// followWorld changes a world at random. All of it is followed.
+func followWorld(t *testing.T, seed int, o Options, world []*worldObject) {
 	t.Helper()
 	rounds := sized(30, 120)
 	random := rand.New(rand.NewPCG(uint64(seed), 14))
@@ -233,8 +229,8 @@ func followWorld(t *testing.T, seed int, o Options, world []*worldObject) (whole
 		result, update := applyWorld(t, fmt.Sprintf("round %d", round), f, world, changed, o)
 		if result != nil {
 			compiled++
-			if update.Whole {
-				whole++
+			if update.Whole != (compiled == 1) {
+				t.Errorf("round %d: it is not followed", round)
 			}
 			seen = seen.see(t, fmt.Sprintf("round %d", round), update, result)
 		}
@@ -260,7 +256,6 @@ func followWorld(t *testing.T, seed int, o Options, world []*worldObject) (whole
 	if o.AllowEmpty && compiled < rounds/2 {
 		t.Errorf("%d of %d rounds were refused", rounds-compiled, rounds)
 	}
-	return whole
 }
 
 // noteDraining gives since when hosts drain.
@@ -311,39 +306,17 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 	return want, update
 }
 
-// TestFollowerUnfollowed brings objects of kinds that are not followed, changes what they depend on, and takes them away again.
-func TestFollowerUnfollowed(t *testing.T) {
+// TestFollowerStreams brings listeners for the connections of HTTPProxies, changes what they depend on, and takes them away again.
+func TestFollowerStreams(t *testing.T) {
 	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
-	world, more := loadWorld(t), loadUnfollowed(t)
+	world, more := loadWorld(t), loadStreams(t)
 	f := newFollower(t, o)
 	applyWorld(t, "without", f, world, world, o)
 	world = append(world, more...)
 	for step, object := range append(slices.Clone(more), more...) {
 		object.gone = !object.gone
-		_, update := applyWorld(t, fmt.Sprintf("step %d", step), f, world, []*worldObject{object}, o)
-		if step == len(more)-1 && !update.Whole {
-			t.Errorf("step %d: it is followed", step)
-		}
-	}
-	for step, at := range []int{0, 1} {
-		world[at].text = "# a comment\n" + world[at].original
-		if _, update := applyWorld(t, fmt.Sprintf("after, step %d", step), f, world, world[at:at+1], o); update.Whole {
-			t.Errorf("after, step %d: it is not followed again", step)
-		}
-	}
-}
-
-// TestFollowerUnfollowedAlone brings each of these objects alone, where nothing else keeps the rest from being followed.
-func TestFollowerUnfollowedAlone(t *testing.T) {
-	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
-	world, more := loadWorld(t), loadUnfollowed(t)
-	f := newFollower(t, o)
-	applyWorld(t, "without", f, world, world, o)
-	world = append(world, more...)
-	for _, object := range more {
-		for range 2 {
-			object.gone = !object.gone
-			applyWorld(t, fmt.Sprintf("%s gone=%t", object.name, object.gone), f, world, []*worldObject{object}, o)
+		if _, update := applyWorld(t, fmt.Sprintf("step %d", step), f, world, []*worldObject{object}, o); update == nil || update.Whole {
+			t.Errorf("step %d: it is not followed", step)
 		}
 	}
 }

@@ -228,7 +228,7 @@ func TestRulesOfOneNameOfNamespaces(t *testing.T) {
 	}
 }
 
-// TestIncumbentsOutlastEveryTurn: who has an address keeps it when a change can't be followed, when the next one can again, and
+// TestIncumbentsOutlastEveryTurn: who has an address keeps it when changes come and go, and
 // while the file that says so is broken, as it is for a moment where it is being written.
 //
 // requirements: S75

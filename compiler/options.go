@@ -119,8 +119,6 @@ type Options struct {
 	Cache *Cache
 	// CurrentStatus gives what an object's status is now, as JSON, for those who write a new one; nil where it is in the documents.
 	CurrentStatus func(object.Ref) json.RawMessage
-	// Pause, if there is one, is called while statuses are written, and may hold that up: what is more urgent goes first.
-	Pause func()
 
 	// Envoy, EnvoyGateway and Istio are for the target of that name, which requires them.
 	Envoy        *EnvoyOptions

@@ -9,7 +9,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// TestStatuses holds that Statuses says of each object what Check does, and no more, and that it can be held up.
+// TestStatuses holds that Statuses says of each object what Check does, and no more.
 func TestStatuses(t *testing.T) {
 	files, err := filepath.Glob("testdata/tenants-*.in.yaml")
 	if err != nil || len(files) < 3 {
@@ -25,13 +25,9 @@ func TestStatuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pauses := 0
-		statuses, err := compiler.Statuses(sources, compiler.Options{AllowEmpty: true, Pause: func() { pauses++ }})
+		statuses, err := compiler.Statuses(sources, compiler.Options{AllowEmpty: true})
 		if err != nil || len(statuses.Rows) > 0 || len(checked.Objects) == 0 || !reflect.DeepEqual(statuses.Objects, checked.Objects) {
 			t.Errorf("%s: %v, %d rows, %d of %d objects", file, err, len(statuses.Rows), len(statuses.Objects), len(checked.Objects))
-		}
-		if pauses == 0 {
-			t.Errorf("%s: it can't be held up", file)
 		}
 	}
 }

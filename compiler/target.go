@@ -79,7 +79,7 @@ var emitters = []emitter{
 	{
 		target: TargetIstio, emit: emitIstio, capabilities: istio.Capabilities,
 		hasOptions: func(o *Options) bool { return o.Istio != nil }, parse: (*Options).parseIstio,
-		controller: istioController, sharedPath: istio.SharedPath,
+		controller: istioController, platformKinds: istio.Kinds, sharedPath: istio.SharedPath,
 	},
 	{target: TargetPlugin, emit: emitPlugin},
 }

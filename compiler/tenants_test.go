@@ -68,7 +68,7 @@ func (s *tenants) compile(t *testing.T, sources []Source, m *memory) *shared {
 	problems := j.rep.Problems()
 	m.incumbents = j.findIncumbents()
 	m.cache.endCompilation(true)
-	statuses, _ := status.Build(status.Input{
+	statuses := status.Build(status.Input{
 		Objects: j.objects, Attachments: j.Topology.Attachments, Decisions: j.Decisions, Traffic: j.Traffic, Problems: problems, Now: o.Time,
 	})
 	return &shared{j.Plan.Proxy, statuses, problems}

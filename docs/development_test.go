@@ -165,3 +165,35 @@ func TestPathOfAChange(t *testing.T) {
 		}
 	}
 }
+
+// TestTiers: CONTRIBUTING names each target that a workflow runs, and none that is not in the Makefile.
+func TestTiers(t *testing.T) {
+	page, makefile := string(read(t, "../CONTRIBUTING.md")), string(read(t, "../Makefile"))
+	names := func(text string) map[string]bool {
+		found := map[string]bool{}
+		for _, m := range regexp.MustCompile("(?:`|run: )make ([a-z0-9-]+)").FindAllStringSubmatch(text, -1) {
+			found[m[1]] = true
+		}
+		return found
+	}
+	known := names(page)
+	for name := range known {
+		if !strings.Contains(makefile, "\n"+name+": ") {
+			t.Errorf("CONTRIBUTING.md names 'make %s', which is not in the Makefile", name)
+		}
+	}
+	for _, workflow := range []string{"ci", "nightly", "weekly"} {
+		text := string(read(t, "../.github/workflows/"+workflow+".yml"))
+		run := names(text)
+		if m := regexp.MustCompile(`(?m)^        target: \[(e2e, .*)\]$`).FindStringSubmatch(text); m != nil {
+			for _, name := range strings.Split(m[1], ", ") {
+				run[name] = true
+			}
+		}
+		for name := range run {
+			if !known[name] && name != "build" {
+				t.Errorf("CONTRIBUTING.md does not say what 'make %s' is, which %s.yml runs", name, workflow)
+			}
+		}
+	}
+}

@@ -213,7 +213,7 @@ func TestSessionsWithEveryMatchAndFilter(t *testing.T) {
 		More: strings.Join(documents, "\n---"),
 	}})
 	for name, r := range sessionRules {
-		t.Run(name, func(t *testing.T) { r.check(t, envoy, name+".example.com") })
+		t.Run(name, func(t *testing.T) { r.checkSessions(t, envoy, name+".example.com") })
 	}
 	for _, mirror := range mirrors {
 		eventually(t, "there are copies", func() bool { return mirror.Requests() > 0 })
@@ -223,8 +223,8 @@ func TestSessionsWithEveryMatchAndFilter(t *testing.T) {
 	}
 }
 
-// check takes sessions through the rule, and requests aside from it.
-func (r sessionRule) check(t *testing.T, envoy *harness.Envoy, host string) {
+// checkSessions takes sessions through the rule, and requests aside from it.
+func (r sessionRule) checkSessions(t *testing.T, envoy *harness.Envoy, host string) {
 	homes := map[string]bool{}
 	for turn := range 4 {
 		client := envoy.Client()

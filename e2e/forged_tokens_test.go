@@ -21,7 +21,7 @@ type forgery struct {
 	session  string
 }
 
-func (f *forgery) check(i int, head harness.Head) {
+func (f *forgery) checkAnswer(i int, head harness.Head) {
 	r, err := head.Response()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,7 +47,7 @@ func blastForged(t *testing.T, envoy *harness.Envoy, session string, forged []st
 	f := &forgery{shares: map[string]int{}, tokens: map[string]string{}, session: session}
 	envoy.SendLoad(t, len(forged), func(i int, buf []byte) []byte {
 		return fmt.Appendf(buf, "GET /%s HTTP/1.1\r\nHost: x\r\nCookie: %s=%s\r\n\r\n", session, session, forged[i])
-	}, f.check)
+	}, f.checkAnswer)
 	if len(f.failures) > 0 {
 		t.Fatalf("%d of %d requests with a forged token were not answered as new ones, such as %s",
 			len(f.failures), len(forged), f.failures[0])

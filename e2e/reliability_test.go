@@ -16,9 +16,9 @@ func TestReliabilityNamesRealTests(t *testing.T) {
 			t.Errorf("scenario %q has several rows", row[0])
 		}
 		seen[row[0]] = true
-		err := (proof{"e2e", row[1]}).check(harness.Root(t))
+		err := (proof{"e2e", row[1]}).checkProof(harness.Root(t))
 		if err != nil {
-			err = (proof{"e2e/kubernetes", row[1]}).check(harness.Root(t))
+			err = (proof{"e2e/kubernetes", row[1]}).checkProof(harness.Root(t))
 		}
 		if err != nil {
 			t.Errorf("scenario %q: %v", row[0], err)

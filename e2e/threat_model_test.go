@@ -35,7 +35,7 @@ func TestThreatModelNamesRealTests(t *testing.T) {
 		found := proofsIn(cells[4])
 		proofs += len(found)
 		for _, p := range found {
-			if err := p.check(harness.Root(t)); err != nil {
+			if err := p.checkProof(harness.Root(t)); err != nil {
 				t.Errorf("%s: %v", strings.TrimSpace(cells[1]), err)
 			}
 		}
@@ -63,8 +63,8 @@ func proofsIn(cell string) []proof {
 	return all
 }
 
-// check looks for the function in the folder's test files.
-func (p proof) check(root string) error {
+// checkProof looks for the function in the folder's test files.
+func (p proof) checkProof(root string) error {
 	files, err := filepath.Glob(filepath.Join(root, p.folder, "*_test.go"))
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("no tests in %s", p.folder)

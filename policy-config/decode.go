@@ -46,7 +46,7 @@ func object[T any](d *decoder, at *jsonPath, v gjson.Result, fields []field[T], 
 	var seen uint32
 	here := jsonPath{parent: at, index: noItem}
 	v.ForEach(func(key, value gjson.Result) bool {
-		i := find(fields, key.Str)
+		i := findField(fields, key.Str)
 		if i < 0 {
 			d.unknown(at, key, similar(fields, key.Str))
 			return true
@@ -67,7 +67,7 @@ func object[T any](d *decoder, at *jsonPath, v gjson.Result, fields []field[T], 
 	}
 }
 
-func find[T any](fields []field[T], name string) int {
+func findField[T any](fields []field[T], name string) int {
 	for i := range fields {
 		if fields[i].name == name {
 			return i

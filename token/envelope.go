@@ -102,7 +102,7 @@ func (e *Envelope) Value() []byte { return e.raw[e.value():e.signed] }
 
 // Signed tells whether what was decoded is signed with the key that signed the session's token, which the scope opened.
 func (e *Envelope) Signed(s *Scope, sess Session, now int64) bool {
-	i := s.dates.find(sess.key, now)
+	i := s.dates.findKey(sess.key, now)
 	if i < 0 {
 		return false
 	}

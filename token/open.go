@@ -75,7 +75,7 @@ func inspect(raw []byte) problem {
 
 // authenticate finds the key that signed and compares the MACs in constant time.
 func (s *Scope) authenticate(raw []byte, now int64) (*scopeKey, Verdict) {
-	i := s.dates.find(tagAt(raw, offKeyTag), now)
+	i := s.dates.findKey(tagAt(raw, offKeyTag), now)
 	if i < 0 {
 		return nil, UnknownKey
 	}

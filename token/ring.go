@@ -65,8 +65,8 @@ func (k *keyDates) retired(now int64) bool {
 	return k.notAfter != 0 && now >= k.notAfter
 }
 
-// find returns the index of the key that has the tag and verifies at now, or -1.
-func (d dates) find(t tag, now int64) int {
+// findKey returns the index of the key that has the tag and verifies at now, or -1.
+func (d dates) findKey(t tag, now int64) int {
 	for i := range d {
 		if k := &d[i]; k.tag == t && !k.retired(now) {
 			return i

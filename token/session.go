@@ -31,7 +31,7 @@ type Rules struct {
 // key has been retired since, or the session comes from elsewhere), Revoked, NotYetValid, ExpiredAbsolute or ExpiredIdle.
 func (s *Scope) Check(sess Session, r Rules, now int64) Verdict {
 	switch {
-	case s.dates.find(sess.key, now) < 0:
+	case s.dates.findKey(sess.key, now) < 0:
 		return UnknownKey
 	case sess.Epoch != r.Epoch || sess.IssuedAt < r.NotBefore:
 		return Revoked

@@ -44,7 +44,7 @@ func (s *Scope) Ticket(text string, now, skew int64) bool {
 	if !ok {
 		return false
 	}
-	i := s.dates.find(tagAt(raw, offTicketKey), now)
+	i := s.dates.findKey(tagAt(raw, offTicketKey), now)
 	if i < 0 || tagAt(raw, offTicketScope) != s.tag {
 		return false
 	}

@@ -130,7 +130,7 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 	if err := cc.config.check(c, args); err != nil {
 		return err
 	}
-	if err := cc.config.checkNative(compiler.Target(cc.target)); err != nil {
+	if err := cc.config.checkFilter(compiler.Target(cc.target)); err != nil {
 		return err
 	}
 	if err := cc.config.module.check(compiler.Target(cc.target), cc.config.filter.isNative()); err != nil {

@@ -66,14 +66,26 @@ func (f *filterFlags) check() error {
 	return nil
 }
 
-// checkNative refuses what --filter native does not go with.
-func (f *configFlags) checkNative(target compiler.Target) error {
-	if !f.filter.isNative() || target == compiler.TargetEnvoy {
+// checkFilter refuses what of the filter has no effect with a target.
+func (f *configFlags) checkFilter(target compiler.Target) error {
+	switch {
+	case target == compiler.TargetEnvoy:
 		return nil
-	}
-	if target == compiler.TargetPlugin {
+	case target == compiler.TargetPlugin && f.filter.isNative():
 		return usagef("--filter has no effect with -t %s, which writes the filter's configuration alone", target)
+	case target == compiler.TargetPlugin && f.filter.place != "":
+		return usagef("--filter-path has no effect with -t %s, which writes the filter's configuration alone: leave it out", target)
+	case !f.filter.isNative() && f.filter.place != "":
+		return usagef("--filter-path has no effect with -t %s, whose proxies fetch limpet.wasm: name it with --wasm-url "+
+			"in place of --filter-path", target)
+	case f.filter.isNative():
+		return f.checkNative(target)
 	}
+	return nil
+}
+
+// checkNative refuses what --filter native does not go with where others make proxies' configuration.
+func (f *configFlags) checkNative(target compiler.Target) error {
 	if f.module.url != "" {
 		return usagef("--wasm-url has no effect with --filter native")
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/kubernetes"
@@ -32,6 +31,7 @@ type listingFlags struct {
 	flags     *pflag.FlagSet // the command's
 	// reading is how limpet serve understands the objects; nil where it does not say.
 	reading *reading
+	listing *kubernetes.Listing
 }
 
 // registerListing gives a command's input these flags.
@@ -63,24 +63,6 @@ func (f *inputFlags) isNamed() bool { return f.has() || f.listing.isWanted(false
 // isPlugin tells whether kubectl runs the program.
 func isPlugin(program string) bool { return strings.HasPrefix(filepath.Base(program), "kubectl-") }
 
-// connect says how an API server is reached by a file, or as kubectl reaches it, and which namespace is the context's.
-func connect(kubeconfig, context string) (config *rest.Config, namespace string, err error) {
-	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
-	if kubeconfig == "" {
-		rules = clientcmd.NewDefaultClientConfigLoadingRules()
-	}
-	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
-	if config, err = from.ClientConfig(); err != nil {
-		return nil, "", err
-	}
-	setClient(config)
-	namespace, _, err = from.Namespace()
-	return config, namespace, err
-}
-
-// setClient has clients say who they are. The API server's own flow control takes the place of theirs.
-func setClient(config *rest.Config) { config.QPS, config.UserAgent = -1, "limpet/"+programVersion() }
-
 // listWithin is how long reading all objects may take.
 const listWithin = 30 * time.Second
 
@@ -96,13 +78,15 @@ func (f *inputFlags) readListed() ([]compiler.Source, error) {
 	defer stop()
 	listing, err := kubernetes.List(ctx, config, l.namespace)
 	if err != nil {
-		return nil, err
+		return nil, explainAPIServer(config.Host, err)
 	}
 	l.denied = listing.Denied
 	for _, kind := range slices.Sorted(maps.Keys(l.denied)) {
 		message.PrintWarning(l.stderr, "what hangs on objects of kind "+kind+" is unknown: "+message.MakePrintable(l.denied[kind]))
 	}
-	f.askServer(ctx, config)
+	if err := f.askServer(ctx, config, listing); err != nil {
+		return nil, err
+	}
 	if l.all {
 		l.namespace = ""
 	}
@@ -110,24 +94,39 @@ func (f *inputFlags) readListed() ([]compiler.Source, error) {
 }
 
 // askServer has the objects be understood as limpet serve in the cluster does, and says whether they are.
-func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) {
+func (f *inputFlags) askServer(ctx context.Context, config *rest.Config, listing *kubernetes.Listing) error {
 	replica, has, err := askReading(ctx, config, f.policies.classNamespace, f.kinds.controller)
 	if err != nil {
 		message.Printf(f.listing.stderr, "these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers "+
 			"of names and addresses, are not known here: %s", config.Host, message.MakePrintable(err.Error()))
-		return
+		return nil
 	}
 	f.adopt(has.Options, f.listing.flags)
-	f.listing.reading = has
+	if target := f.listing.target(); target != compiler.TargetEnvoy {
+		message.Printf(f.listing.stderr, "these are the objects of %s by the options of 'limpet serve' in Pod %s; it serves Envoys of its own, "+
+			"so that what it remembers of names and addresses, and --zone, do not count with -t %s", config.Host, replica, target)
+		return nil
+	}
+	adoptFlag(f.listing.flags, "zone", &f.zone, has.Options.Zone)
+	f.listing.reading, f.listing.listing = has, listing
 	message.Printf(f.listing.stderr, "these are the objects of %s by the options and the memory of 'limpet serve' in Pod %s",
 		config.Host, replica)
+	return listing.Readdress(has.Given)
 }
 
-// set has a compilation for Envoy know what limpet serve knows.
+// target is what the command is for.
+func (l *listingFlags) target() compiler.Target {
+	if flag := l.flags.Lookup("target"); flag != nil {
+		return compiler.Target(flag.Value.String())
+	}
+	return compiler.TargetEnvoy
+}
+
+// set has a compilation know what limpet serve knows.
 func (l *listingFlags) set(o *compiler.Options) {
 	o.AssumeAdmitted, o.AllowEmpty = true, true
-	if l.reading != nil && o.Target == compiler.TargetEnvoy {
+	if l.reading != nil {
 		l.reading.Known.Set(o)
-		o.LoggedHeaders = l.reading.Options.LoggedHeaders
+		o.LoggedHeaders, o.Envoy.Served.Proxies = l.reading.Options.LoggedHeaders, l.listing.Proxies
 	}
 }

@@ -20,8 +20,6 @@ import (
 type replicaFlags struct {
 	kubeconfig, context, namespace string
 	port                           int
-	// hasAddress says that one on this machine is named.
-	hasAddress bool
 }
 
 func (f *replicaFlags) register(flags *pflag.FlagSet) {
@@ -33,14 +31,17 @@ func (f *replicaFlags) register(flags *pflag.FlagSet) {
 
 // isWanted tells whether a cluster is to be asked.
 func (f *replicaFlags) isWanted() bool {
-	return f.kubeconfig != "" || f.context != "" || !f.hasAddress && isPlugin(os.Args[0])
+	return f.kubeconfig != "" || f.context != "" || isPlugin(os.Args[0])
 }
 
 // check takes the port of their --admin from an address.
-func (f *replicaFlags) check(admin string, named bool) (err error) {
-	f.hasAddress = named
-	if f.namespace != "" && !f.isWanted() {
+func (f *replicaFlags) check(admin string) (err error) {
+	switch {
+	case f.namespace != "" && !f.isWanted():
 		return usagef("--namespace needs --kubeconfig or --context: it is that of limpet's Pods in a cluster")
+	case f.isWanted() && !isLoopback(admin):
+		return usagef("--admin %s: in a cluster limpet's Pods are asked, each at a loopback address of its own, such as %s; "+
+			"'limpet status' without a cluster asks at any address", admin, defaultServeAdmin)
 	}
 	_, port, _ := net.SplitHostPort(admin)
 	f.port, err = strconv.Atoi(port)
@@ -67,6 +68,7 @@ func findReplicas(ctx context.Context, of *kubernetes.Replicas) ([]kubernetes.Re
 	ctx, stop := context.WithTimeout(ctx, askWithin)
 	defer stop()
 	all, err := of.List(ctx)
+	err = explainAPIServer(of.Config.Host, err)
 	if err == nil && len(all) == 0 {
 		err = fmt.Errorf("no Pod of limpet serve runs in the namespace %s: none has the labels of its chart, %s",
 			of.Namespace, kubernetes.ReplicaLabels)

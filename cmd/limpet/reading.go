@@ -22,6 +22,7 @@ import (
 type reading struct {
 	Options readingOptions   `json:"options"`
 	Known   controller.Known `json:"known"`
+	Given   kubernetes.Given `json:"given,omitempty"`
 }
 
 // readingOptions are the flags of serve by which there is something else to say of objects.
@@ -29,6 +30,7 @@ type readingOptions struct {
 	ControllerName string   `json:"controllerName"`
 	GatewayAPI     string   `json:"gatewayAPI,omitempty"`
 	Bind           string   `json:"bind"`
+	Zone           string   `json:"zone,omitempty"`
 	ShareAddresses bool     `json:"shareAddresses,omitempty"`
 	AssumeClass    bool     `json:"assumeClass,omitempty"`
 	ExternalNames  []string `json:"externalNames,omitempty"`
@@ -43,10 +45,16 @@ func (sc *serveCommand) reading(by *controller.Controller) func() any {
 	o := readingOptions{
 		ControllerName: cmp.Or(in.kinds.controller, string(v1alpha1.ControllerName)),
 		GatewayAPI:     in.policies.gatewayAPI,
-		Bind:           in.bind, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass, ExternalNames: in.external,
+		Bind:           in.bind, Zone: in.zone, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass, ExternalNames: in.external,
 		RouteBudget: in.budget, LoggedHeaders: sc.config.story.logged,
 	}
-	return func() any { return reading{o, by.Known()} }
+	return func() any {
+		has := reading{Options: o, Known: by.Known()}
+		if sc.cluster.given != nil { // of an API server's objects
+			has.Given = sc.cluster.given()
+		}
+		return has
+	}
 }
 
 // adopt has an input be understood as by limpet serve, but for what the command line says.

@@ -110,6 +110,10 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	// The name is fixed before anything is compiled, for the filter's path is part of the configuration.
 	// The folder itself comes later: until then there is nothing to clean up.
 	dir := filepath.Join(os.TempDir(), "limpet-run-"+rand.Text()[:13]) // short, for a socket's path is in it
+	files, err := rc.files(dir)
+	if err != nil {
+		return err
+	}
 	d, err := rc.deploy(c, dir)
 	if err != nil {
 		return err
@@ -121,7 +125,7 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer os.RemoveAll(dir)
-	if err := rc.write(dir); err != nil {
+	if err := write(dir, files); err != nil {
 		return err
 	}
 	cmd := exec.Command(program, listArgs(dir, envoyFlags)...)
@@ -175,23 +179,27 @@ func listArgs(dir string, own []string) []string {
 // socketIn is where limpet listens for the Envoy of a folder.
 func socketIn(dir string) string { return filepath.Join(dir, "xds.sock") }
 
-// write makes the folder with what Envoy starts from, and its filter.
-func (rc *runCommand) write(dir string) error {
+// files is what Envoy starts from, and its filter: a limpet without one says so before it looks at the input.
+func (rc *runCommand) files(dir string) ([]atomicfile.File, error) {
 	b := serve.Bootstrap{Server: serve.SocketPrefix + socketIn(dir)}
 	rc.config.admin.set(&b)
 	text, err := b.YAML()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	files := []atomicfile.File{{Name: compiler.EnvoyFile, Data: text, Mode: 0o600}}
 	if rc.config.filter.place == "" {
 		filter, err := rc.config.filter.file()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		files = append(files, filter)
 	}
-	files = append(files, rc.config.filter.shardFile()...)
+	return append(files, rc.config.filter.shardFile()...), nil
+}
+
+// write makes the folder, with the files in it.
+func write(dir string, files []atomicfile.File) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}

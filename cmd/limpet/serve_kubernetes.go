@@ -39,6 +39,8 @@ type clusterFlags struct {
 	rotateKeys time.Duration // what rotate says
 	// faults say why the objects, and the keys, are not what the API server has now.
 	faults []func() kubernetes.Fault
+	// given is which addresses Gateways have that their specs do not name.
+	given func() kubernetes.Given
 	// ending is what has something to do yet when the process shall end.
 	ending sync.WaitGroup
 }
@@ -159,7 +161,7 @@ func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, 
 	if prefix, err := netip.ParsePrefix(f.pool); err == nil {
 		c.source.Pool = kubernetes.NewPool(prefix)
 	}
-	f.faults = append(f.faults, c.source.Fault)
+	f.faults, f.given = append(f.faults, c.source.Fault), c.source.Given
 	log.Info("reading the objects", "server", config.Host)
 	return c, c.source.Start(ctx)
 }
@@ -281,7 +283,6 @@ func (c *cluster) shareAcknowledged(ctx context.Context, of *controller.Controll
 // newStatusWriter makes what writes statuses.
 func (c *cluster) newStatusWriter(ctx context.Context, of *controller.Controller, registry prometheus.Registerer) *kubernetes.StatusWriter {
 	w := kubernetes.NewStatusWriter(c.source, of.Statuses, c.log)
-	w.IsBusy = of.IsBusy
 	w.Written, w.Metrics = kubernetes.NewStatusMetrics(registry), kubernetes.NewQueueMetrics(registry)
 	c.source.RegisterSize(registry)
 	told, err := kubernetes.NewEvents(ctx, c.config)

@@ -65,7 +65,7 @@ func (sc *statusCommand) check(c *cobra.Command, args []string) error {
 	if !isAddrPort(sc.admin) {
 		return usagef("--admin %q: must be an IP address and a port, such as %s", sc.admin, defaultServeAdmin)
 	}
-	if err := sc.cluster.check(sc.admin, c.Flags().Changed("admin")); err != nil {
+	if err := sc.cluster.check(sc.admin); err != nil {
 		return err
 	}
 	switch sc.output {
@@ -103,7 +103,8 @@ func (sc *statusCommand) ask() (status serve.Status, err error) {
 	client := &http.Client{Timeout: 10 * time.Second}
 	answer, err := client.Get("http://" + sc.admin + "/status")
 	if err != nil {
-		return status, fmt.Errorf("limpet serve does not answer: %w; --admin says where it is, or --kubeconfig in which cluster", err)
+		return status, fmt.Errorf("no limpet serve answers at %s: %w; --admin says where it is, or --kubeconfig in which cluster",
+			sc.admin, explainUnanswered(err))
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {

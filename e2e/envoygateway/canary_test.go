@@ -23,6 +23,9 @@ func versionOf(host string) string {
 			}
 		}
 	}
+	if host == namedHost {
+		return "old"
+	}
 	return ""
 }
 
@@ -41,7 +44,7 @@ func canary(weights [3]int, extra string) string {
 		"    backendRefs: "+refVersions(weights)+"\n  - name: health\n    matches: [{path: {value: /health}}]\n    backendRefs: ["+makeRef("v1", 1)+"]\n")
 }
 
-// versionBackends are Backends of the versions, of which one may be missing, and one may have a name for its host.
+// versionBackends are Backends of the versions, of which one may be missing, and one may have a name for its host, which is namedHost.
 func versionBackends(missing, named string) string {
 	var all string
 	for _, name := range versionNames {
@@ -49,7 +52,7 @@ func versionBackends(missing, named string) string {
 		case missing:
 		case named:
 			all += "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: Backend\nmetadata: {name: " + name + ", namespace: shop}\n" +
-				"spec: {endpoints: [{fqdn: {hostname: " + unknownHost + ", port: 8080}}]}\n---\n"
+				"spec: {endpoints: [{fqdn: {hostname: " + hostName + ", port: " + backendPort + "}}]}\n---\n"
 		default:
 			all += backends(map[string][]string{name: versions[name]}, "")
 		}
@@ -57,7 +60,11 @@ func versionBackends(missing, named string) string {
 	return all
 }
 
-const unknownHost = "unknown.invalid"
+// hostName is resolved to namedHost by Envoy itself, without a server: all names below localhost are.
+const (
+	hostName  = "old.localhost"
+	namedHost = "127.0.0.1"
+)
 
 // canaries is a running split with its sessions.
 type canaries struct {
@@ -231,9 +238,12 @@ func TestCanaryShapes(t *testing.T) {
 		c.plane.apply(t, c.manifest(t, whole))
 		settled(t, [3]int{45, 45, 10})
 		c.checkKept(t, "when it is back", "v1", "v2")
+		startBackend(t, namedHost)
 		c.plane.apply(t, c.manifest(t, input("", "old", 45, 45, 10)))
-		eventually(t, "Envoy has the name", func() bool { return strings.Contains(admin(t, "/config_dump"), unknownHost) })
+		eventually(t, "Envoy has the host behind the name", func() bool { return tally(t, 60, "canary.test/")[namedHost] > 0 })
 		c.checkKept(t, "with a name beside addresses", "v1", "v2")
+		c.begin(t)
+		c.checkKept(t, "with sessions behind a name", versionNames...)
 		c.plane.apply(t, c.manifest(t, whole+near))
 		eventually(t, "Envoy prefers its zone", func() bool { return strings.Contains(admin(t, "/config_dump"), "zone_aware_lb_config") })
 		c.begin(t)
@@ -278,35 +288,82 @@ func TestCanaryIsClosed(t *testing.T) {
 		manifest := c.manifest(t, input)
 		value := leadOf(t, manifest, "old")
 		cookie := sessionOn(t, "canary.test/", "127.0.1.1")
-		checkNotLed := func(when string) {
-			t.Helper()
-			if on := tally(t, manyTries, "canary.test/", leadHeader, value); on["127.0.3.1"] > 0 {
-				t.Errorf("%s a client chose its backend: %v", when, on)
-			}
-		}
-		checkNotLed("with the filter")
 		if on := tally(t, 20, "canary.test/", leadHeader, value, "Cookie", cookie); on["127.0.1.1"] != 20 {
 			t.Errorf("with the header a session went to %v", on)
 		}
 		if seen := get(t, "canary.test/", "Cookie", cookie).echo.Header.Get(leadHeader); seen != "" {
 			t.Errorf("a backend sees the header: %s", seen)
 		}
-		c.plane.apply(t, manifest+denied)
-		eventually(t, "the rule is denied", func() bool { return get(t, "canary.test/").status == http.StatusForbidden })
-		if on := tally(t, 40, "canary.test/", "Cookie", cookie); on["Forbidden"] != 40 {
-			t.Errorf("requests of a session that are denied went to %v", on)
-		}
+		c.checkClosed(t, "with the filter", manifest, value, cookie)
 		_, away := parted(t, manifest, func(d object) bool { return d["kind"] == "EnvoyExtensionPolicy" })
 		c.plane.apply(t, away)
-		eventually(t, "the filter is away", func() bool {
-			a := get(t, "canary.test/")
-			return a.status == http.StatusOK && a.cookie() == ""
-		})
-		checkNotLed("without the filter")
+		eventually(t, "the filter is away", servedWithoutSession(t))
+		c.checkClosed(t, "without the filter", away, value, cookie)
 		_, open := parted(t, away, func(d object) bool { return d["kind"] == "ClientTrafficPolicy" })
 		c.plane.apply(t, open)
 		eventually(t, "without the fence the header leads", func() bool { return get(t, "canary.test/", leadHeader, value).host() == "127.0.3.1" })
 	})
+}
+
+// TestCanaryIsClosedUnloaded is that of an Envoy that can't load limpet.wasm, and serves requests without it. It takes no native filter
+// that it can't load.
+func TestCanaryIsClosedUnloaded(t *testing.T) {
+	serveModule(t)
+	startHosts(t, versions)
+	input := frame + versionBackends("", "") + canary([3]int{50, 50, 0}, "")
+	manifest := compile(t, input, nil, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear", "--wasm-url", wasmURL)
+	manifest = edited(t, with(t, manifest, input), "EnvoyExtensionPolicy", "limpet", func(d object) {
+		d["spec"].(object)["wasm"].([]any)[0].(object)["code"] = object{"type": "HTTP", "http": object{"url": brokenURL}}
+	})
+	manifest = edited(t, manifest, "EnvoyPatchPolicy", "limpet-web", func(d object) {
+		for _, p := range d["spec"].(object)["jsonPatches"].([]any) {
+			if operation := p.(object)["operation"].(object); operation["path"] == "/failure_policy" {
+				operation["value"] = "FAIL_OPEN"
+			}
+		}
+	})
+	value := leadOf(t, manifest, "old")
+	t.Run("a client chooses its backend", func(t *testing.T) {
+		start(t, manifest).serves(t, "canary.test/health")
+		eventually(t, "requests are served", servedWithoutSession(t))
+		checkNotLed(t, "with a filter that is not loaded", value)
+	})
+	t.Run("the rule is denied", func(t *testing.T) { // from the first, for Envoy takes no change of a listener whose filter it can't load
+		start(t, manifest+denied).serves(t, "canary.test/health")
+		checkDenied(t, "with a filter that is not loaded", leadHeader, value)
+	})
+}
+
+// checkClosed wants no client to choose its backend, and nobody to get to a rule that is denied.
+func (c *canaries) checkClosed(t *testing.T, when, manifest, value, cookie string) {
+	t.Helper()
+	checkNotLed(t, when, value)
+	c.plane.apply(t, manifest+denied)
+	eventually(t, "the rule is denied "+when, func() bool { return get(t, "canary.test/").status == http.StatusForbidden })
+	checkDenied(t, when, "Cookie", cookie)
+	checkDenied(t, when, leadHeader, value)
+}
+
+func checkNotLed(t *testing.T, when, value string) {
+	t.Helper()
+	if on := tally(t, manyTries, "canary.test/", leadHeader, value); on["127.0.3.1"] > 0 {
+		t.Errorf("%s a client chose its backend: %v", when, on)
+	}
+}
+
+func checkDenied(t *testing.T, when, header, value string) {
+	t.Helper()
+	if on := tally(t, 40, "canary.test/", header, value); on["Forbidden"] != 40 {
+		t.Errorf("%s requests with %s that are denied went to %v", when, header, on)
+	}
+}
+
+// servedWithoutSession tells whether requests are answered and no session begins.
+func servedWithoutSession(t *testing.T) func() bool {
+	return func() bool {
+		a := get(t, "canary.test/")
+		return a.status == http.StatusOK && a.cookie() == ""
+	}
 }
 
 // leadHeader is limpet's internal header that leads to a backend.

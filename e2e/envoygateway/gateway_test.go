@@ -34,8 +34,11 @@ func abs(path string) string {
 // envoyVersion is under what Envoy Gateway looks for Envoy; the program is that of $ENVOY.
 const envoyVersion = "1.40.0"
 
-// wasmURL is where the tests serve the module.
-const wasmURL = "http://127.0.0.1:8099/limpet.wasm"
+// wasmURL is where the tests serve the module, and brokenURL the first half of it.
+const (
+	wasmURL   = "http://127.0.0.1:8099/limpet.wasm"
+	brokenURL = "http://127.0.0.1:8099/broken.wasm"
+)
 
 // controlPlane is a running Envoy Gateway.
 type controlPlane struct {
@@ -204,7 +207,7 @@ func (p *controlPlane) serves(t *testing.T, url string) {
 	})
 }
 
-// serveModule serves the shipped limpet.wasm at wasmURL.
+// serveModule serves the shipped limpet.wasm at wasmURL, and half of it at brokenURL.
 func serveModule(t *testing.T) {
 	t.Helper()
 	module, err := os.ReadFile(wasmFile)
@@ -216,7 +219,11 @@ func serveModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(w, r, "limpet.wasm", time.Time{}, bytes.NewReader(module))
+		content := module
+		if strings.HasSuffix(brokenURL, r.URL.Path) {
+			content = module[:len(module)/2]
+		}
+		http.ServeContent(w, r, "limpet.wasm", time.Time{}, bytes.NewReader(content))
 	})}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })

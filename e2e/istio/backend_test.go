@@ -12,7 +12,7 @@ import (
 
 const pinHeader = "X-Limpet-Pin"
 
-// backend is an HTTP server on a loopback address that answers with that address. A request may ask for a response
+// backend is an HTTP server on a loopback address that answers with that address, to gRPC calls in a header. A request may ask for a response
 // header by x-plant, as a backend that wants to steer sessions would send it.
 type backend struct {
 	address string
@@ -31,7 +31,9 @@ func newBackend(t testing.TB, at string) *backend {
 		t.Fatal(err)
 	}
 	b := &backend{address: listener.Addr().String()}
-	b.server = &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
+	b.server = &http.Server{Handler: b, ReadHeaderTimeout: time.Minute, Protocols: new(http.Protocols)}
+	b.server.Protocols.SetHTTP1(true)
+	b.server.Protocols.SetUnencryptedHTTP2(true)
 	go func() { _ = b.server.Serve(listener) }() // returns when it is closed
 	t.Cleanup(func() { b.server.Close() })
 	return b
@@ -46,6 +48,14 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if plant := r.Header.Get("X-Plant"); plant != "" {
 		w.Header().Set(pinHeader, plant)
+	}
+	if r.Header.Get("Content-Type") == "application/grpc" {
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("X-Backend", b.address)
+		w.Header().Set("Trailer", "Grpc-Status")
+		w.WriteHeader(http.StatusOK)
+		w.Header().Set("Grpc-Status", "0")
+		return
 	}
 	_, _ = io.WriteString(w, b.address) // a client that has gone gets nothing
 }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	networking "istio.io/api/networking/v1alpha3"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -34,75 +35,87 @@ type canary struct {
 	sessions map[string]*client
 }
 
-// eachCanary starts the split with each filter on each kind of route.
-func eachCanary(t *testing.T, weights [3]int, test func(*testing.T, *canary)) {
+// split is a canary to start.
+type split struct {
+	route, filter string // the kind of its route, and wasm or native
+	weights       [3]int
+	// policy is more of the policy's spec.
+	policy string
+	// input edits the documents, and change is as in a deployment; nil for none.
+	input  func(string) string
+	change func([]object) []object
+}
+
+// eachCanary starts a split with each filter on each kind of route.
+func eachCanary(t *testing.T, s split, test func(*testing.T, *canary)) {
 	t.Helper()
-	for _, route := range []string{"HTTPRoute", "VirtualService"} {
-		for _, filter := range []string{"wasm", "native"} {
-			t.Run(route+" "+filter, func(t *testing.T) { test(t, startCanary(t, route, filter, weights, nil)) })
+	for _, s.route = range []string{"HTTPRoute", "VirtualService"} {
+		for _, s.filter = range []string{"wasm", "native"} {
+			t.Run(s.route+" "+s.filter, func(t *testing.T) { test(t, s.start(t)) })
 		}
 	}
 }
 
-// startCanary starts it; change is as in a deployment.
-func startCanary(t *testing.T, route, filter string, weights [3]int, change func([]object) []object) *canary {
+// start starts it.
+func (s split) start(t *testing.T) *canary {
 	t.Helper()
-	c := &canary{route: route, of: map[string]string{}}
+	c := &canary{}
+	c.world = run(t, s.deploy(t, c))
+	return c
+}
+
+// deploy makes the deployment of a canary.
+func (s split) deploy(t *testing.T, c *canary) deployment {
+	t.Helper()
+	c.route, c.of = s.route, map[string]string{}
 	d := deployment{port: freePort(t), backends: loopbacks(t, 5), flags: []string{"--keys", keyFile(t, "old")}}
 	for i, b := range d.backends {
 		c.of[b.address] = []string{"v1", "v1", "v2", "v2", "old"}[i]
 	}
-	if filter == "native" {
+	if s.filter == "native" {
 		d.goNative(t, "liblimpet.so")
 	}
-	d.input = canaryInput(d.port, d.backends[0].port(), route, weights)
+	d.input = canaryInput(d.port, d.backends[0].port(), s.route, s.weights, s.policy)
+	if s.input != nil {
+		d.input = s.input(d.input)
+	}
 	d.change = func(all []object) []object {
-		c.written = all
-		if change != nil {
-			return change(all)
+		c.written = documents(t, dump(t, all)) // as it was before a change
+		if s.change != nil {
+			return s.change(all)
 		}
 		return append(all, object{"kind": "ConfigMap", "apiVersion": "v1", "metadata": object{"name": "none", "namespace": "app"}})
 	}
-	c.world = run(t, d)
-	return c
+	return d
 }
 
-// canaryInput is a shop whose cart has a session over the three versions.
-func canaryInput(port, target int, route string, weights [3]int) string {
+// canaryInput is a shop whose cart has a session over the three versions; spec is more of its policy's.
+func canaryInput(port, target int, route string, weights [3]int, spec string) string {
 	text := ingress(port) + bindLoopback + canaryRoute(route, port, weights)
 	for i, v := range versions {
-		text += versionDocuments(i, target, v.hosts)
+		text += versionDocuments(i, target, v.hosts, 0)
 	}
 	of := "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop, sectionName: cart}"
 	if route == "VirtualService" {
 		of = ofVirtualService
 	}
-	return text + policy(of, "")
+	return text + policy(of, spec)
 }
 
-// versionDocuments are a version's Service and so many of its hosts.
-func versionDocuments(version, target, hosts int) string {
-	name, endpoints := versions[version].name, ""
+// versionDocuments are a version's Service and so many of its hosts, of which the last drain.
+func versionDocuments(version, target, hosts, draining int) string {
+	var all []endpoint
 	for host := range hosts {
-		endpoints += fmt.Sprintf("- {addresses: [127.0.0.%d], conditions: {ready: true, serving: true}}\n", 2+2*version+host)
+		all = append(all, endpoint{ip: fmt.Sprintf("127.0.0.%d", 2+2*version+host), draining: host >= hosts-draining})
 	}
-	if endpoints == "" {
-		endpoints = "  []\n"
-	}
+	name := versions[version].name
 	return fmt.Sprintf(`
 ---
 apiVersion: v1
 kind: Service
 metadata: {name: %s, namespace: app, labels: {istio.io/persistent-session: limpet}}
 spec: {clusterIP: 10.0.1.%d, ports: [{name: http, port: 80, targetPort: %d}]}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: %[1]s, namespace: app, labels: {kubernetes.io/service-name: %[1]s}}
-addressType: IPv4
-ports: [{name: http, port: %[3]d, protocol: TCP}]
-endpoints:
-%s`, name, version+1, target, endpoints)
+`, name, version+1, target) + endpointSlice("app", name, target, all)
 }
 
 // canaryRoute is the route, with its Gateway.
@@ -185,10 +198,10 @@ func convert[T any](t *testing.T, o object) (value T) {
 	return value
 }
 
-// scale changes how many hosts a version has.
-func (c *canary) scale(t *testing.T, version, hosts int) {
+// scale changes how many hosts a version has, and how many of them drain.
+func (c *canary) scale(t *testing.T, version, hosts, draining int) {
 	t.Helper()
-	for _, o := range documents(t, versionDocuments(version, c.backends[0].port(), hosts)) {
+	for _, o := range documents(t, versionDocuments(version, c.backends[0].port(), hosts, draining)) {
 		if o["kind"] == "EndpointSlice" {
 			slice := convert[discoveryv1.EndpointSlice](t, o)
 			_, err := c.server.KubeClient().Kube().DiscoveryV1().EndpointSlices("app").Update(context.Background(), &slice, metav1.UpdateOptions{})
@@ -269,11 +282,11 @@ var allVersions = []string{"v1", "v2", "old"}
 // TestCanaryWeights has sessions at each version through random weights, 0 and 100 among them, which change in the cluster alone.
 func TestCanaryWeights(t *testing.T) {
 	first := [3]int{60, 30, 10}
-	eachCanary(t, first, func(t *testing.T, c *canary) {
+	eachCanary(t, split{weights: first}, func(t *testing.T, c *canary) {
 		c.begin(t)
 		c.checkShares(t, first)
 		random := rand.New(rand.NewPCG(36, 36))
-		for i := range 50 {
+		for i := range changes() {
 			part := random.IntN(101)
 			weights := [][3]int{{0, 100, 0}, {100, 0, 0}, {0, 0, 100}, {part, 100 - part, 0}}[i%4]
 			c.weigh(t, weights)
@@ -286,24 +299,33 @@ func TestCanaryWeights(t *testing.T) {
 	})
 }
 
+// changes is how often weights change; 200 times with LIMPET_LONG.
+func changes() int {
+	if os.Getenv("LIMPET_LONG") != "" {
+		return 200
+	}
+	return 50
+}
+
 // TestCanaryBackends scales a version to no host and back: the others' sessions stay, its own get one error at the most and go by the
-// weights. And a host that is lost leaves its sessions to another of its version.
+// weights. Hosts that drain keep their sessions. And a host that is lost leaves its sessions to another of its version.
 func TestCanaryBackends(t *testing.T) {
 	weights := [3]int{40, 40, 20}
-	eachCanary(t, weights, func(t *testing.T, c *canary) {
+	eachCanary(t, split{weights: weights}, func(t *testing.T, c *canary) {
 		c.begin(t)
 		c.weigh(t, [3]int{50, 50, 0})
 		c.settles(t, [3]int{50, 50, 0})
-		c.scale(t, 2, 0)
+		c.scale(t, 2, 0, 0)
 		eventually(t, "Envoy has no host of the version", func() bool { return c.served(t, c.backends[4]) == 0 })
 		c.checkKept(t, "while a version has no host", "v1", "v2")
 		c.checkOneError(t, "old")
 		c.checkKept(t, "after the error", "v1", "v2")
-		c.scale(t, 2, 1)
+		c.scale(t, 2, 1, 0)
 		c.weigh(t, weights)
 		c.settles(t, weights)
 		c.begin(t)
 		c.checkKept(t, "when it is back", allVersions...)
+		c.checkDrains(t)
 		at := c.sessions["v2"].request(t, "/cart/add").backend
 		c.holder(t, at).server.Close()
 		for range rounds {
@@ -315,10 +337,36 @@ func TestCanaryBackends(t *testing.T) {
 	})
 }
 
+// checkDrains has a host of v1 drain: its session stays, no new one goes there.
+func (c *canary) checkDrains(t *testing.T) {
+	t.Helper()
+	const at = "127.0.0.3"
+	var one *client
+	eventually(t, "a session is on the host", func() bool {
+		one = c.fresh()
+		return strings.HasPrefix(one.request(t, "/cart/add").backend, at+":")
+	})
+	c.scale(t, 0, 2, 1)
+	eventually(t, "new sessions avoid the host", func() bool {
+		for host := range c.spread(t, "/cart/add") {
+			if strings.HasPrefix(host, at+":") {
+				return false
+			}
+		}
+		return true
+	})
+	for range rounds {
+		if a := one.request(t, "/cart/add"); !strings.HasPrefix(a.backend, at+":") || a.cookie != "" {
+			t.Fatalf("a session of a host that drains: status %d from %s, cookie %q", a.status, a.backend, a.cookie)
+		}
+	}
+	c.scale(t, 0, 2, 0)
+}
+
 // TestCanaryWithoutAService takes the Service of a version away and brings it back: Istio has no cluster for its copy meanwhile.
 func TestCanaryWithoutAService(t *testing.T) {
 	weights := [3]int{40, 40, 20}
-	eachCanary(t, weights, func(t *testing.T, c *canary) {
+	eachCanary(t, split{weights: weights}, func(t *testing.T, c *canary) {
 		c.begin(t)
 		c.weigh(t, [3]int{50, 50, 0})
 		c.settles(t, [3]int{50, 50, 0})
@@ -365,25 +413,14 @@ func (c *canary) checkOneError(t *testing.T, version string) {
 
 const leadHeader = "X-Limpet-Pin-Backend"
 
-// leadOf is the value that leads to a version, as the copy for it has it.
+// leadOf is the value that leads to a version, which limpet tells the filter: CLUSTER VALUE.
 func (c *canary) leadOf(t *testing.T, version string) string {
 	t.Helper()
-	if c.route == "VirtualService" {
-		for _, rule := range configs(t, dump(t, c.find(c.route)))[0].Spec.(*networking.VirtualService).Http {
-			for _, match := range rule.Match {
-				if lead := match.Headers[strings.ToLower(leadHeader)]; lead != nil && strings.HasPrefix(rule.Route[0].Destination.Host, version+".") {
-					return lead.GetExact()
-				}
-			}
-		}
+	found := regexp.MustCompile(`outbound\|80\|\|` + version + `\.\S+ ([0-9a-f]{16})`).FindStringSubmatch(dump(t, c.written))
+	if found == nil {
+		t.Fatalf("no lead to %s", version)
 	}
-	for _, o := range c.find("HTTPRoute") {
-		if rule := convert[gatewayv1.HTTPRoute](t, o).Spec.Rules[0]; string(rule.BackendRefs[0].Name) == version {
-			return rule.Matches[0].Headers[0].Value
-		}
-	}
-	t.Fatalf("no copy for %s", version)
-	return ""
+	return found[1]
 }
 
 // denied lets nobody to the cart.
@@ -399,33 +436,82 @@ spec:
 `
 
 // TestCanaryIsClosed has clients name a version of weight 0 in the header that leads sessions: with the filter and without it no request
-// gets there, unless limpet's early fence is away too.
+// gets there, unless limpet's early fence is away too; and what is denied is denied with the header too.
 func TestCanaryIsClosed(t *testing.T) {
-	weights := [3]int{50, 50, 0}
-	for _, route := range []string{"HTTPRoute", "VirtualService"} {
-		for _, filter := range []string{"wasm", "native"} {
-			for _, c := range []struct {
-				name   string
-				change func([]object) []object
-				leads  bool
-			}{
-				{"with the filter", nil, false},
-				{"without the filter", withoutFilter, false},
-				{"without the fence", withoutPatch("NETWORK_FILTER", "early_header_mutation"), false},
-				{"without either", func(all []object) []object {
-					return withoutPatch("NETWORK_FILTER", "early_header_mutation")(withoutFilter(all))
-				}, true},
-			} {
-				t.Run(route+" "+filter+" "+c.name, func(t *testing.T) {
-					m := startCanary(t, route, filter, weights, c.change)
-					on := m.tally(t, rounds, leadHeader+": "+m.leadOf(t, "old"))
-					if leads := on["old"] > 0; leads != c.leads {
-						t.Errorf("a client that chooses a version of weight 0 gets to %v", on)
-					}
-				})
+	s := split{weights: [3]int{50, 50, 0}}
+	for _, c := range []struct {
+		name   string
+		change func([]object) []object
+		leads  bool
+	}{
+		{"with the filter", nil, false},
+		{"without the filter", withoutFilter, false},
+		{"without the fence", withoutPatch("NETWORK_FILTER", "early_header_mutation"), false},
+		{"without either", func(all []object) []object {
+			return withoutPatch("NETWORK_FILTER", "early_header_mutation")(withoutFilter(all))
+		}, true},
+	} {
+		s.change = c.change
+		for _, s.route = range []string{"HTTPRoute", "VirtualService"} {
+			for _, s.filter = range []string{"wasm", "native"} {
+				t.Run(s.route+" "+s.filter+" "+c.name, func(t *testing.T) { s.start(t).checkClosed(t, c.leads) })
 			}
 		}
 	}
+}
+
+// checkClosed wants the header that leads to a version of weight 0 to lead there, or not, and to be no way around what is denied.
+func (c *canary) checkClosed(t *testing.T, leads bool) {
+	t.Helper()
+	to := leadHeader + ": " + c.leadOf(t, "old")
+	if on := c.tally(t, rounds, to); leads != (on["old"] > 0) {
+		t.Errorf("a client that chooses a version of weight 0 gets to %v", on)
+	}
+	c.deny(t)
+	if on := c.tally(t, rounds, to); on[""] != rounds {
+		t.Errorf("a client that chooses a version gets to %v, which is denied", on)
+	}
+}
+
+// deny lets nobody to the cart from now on.
+func (c *canary) deny(t *testing.T) {
+	t.Helper()
+	for _, one := range configs(t, denied) {
+		if _, err := c.server.Store().Create(one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the cart is denied", func() bool { return c.fresh().request(t, "/cart/add").status == http.StatusForbidden })
+}
+
+// TestCanaryIsClosedUnloaded has Envoy refuse the module: under FAIL_OPEN too the gateway then answers 500, whoever asks. (Istio's agent
+// fetches modules itself, and takes the plugin away where it can't; and Envoy takes no listener whose native filter it can't load.)
+func TestCanaryIsClosedUnloaded(t *testing.T) {
+	for _, route := range []string{"HTTPRoute", "VirtualService"} {
+		t.Run(route, func(t *testing.T) {
+			c := &canary{}
+			c.world = start(t, split{route: route, filter: "wasm", weights: [3]int{50, 50, 0}, change: unloaded}.deploy(t, c))
+			eventually(t, "an answer", func() bool {
+				a, err := c.fresh().try("/plain")
+				return err == nil && a.status == http.StatusInternalServerError
+			})
+			if on := c.tally(t, rounds, leadHeader+": "+c.leadOf(t, "old")); on[""] != rounds {
+				t.Errorf("without the plugin a client gets to %v", on)
+			}
+		})
+	}
+}
+
+// unloaded has the plugin be no module at all, and requests pass without it.
+func unloaded(all []object) []object {
+	for _, o := range all {
+		if o["kind"] == "WasmPlugin" {
+			spec := o["spec"].(object)
+			spec["url"], spec["failStrategy"] = "file:///proc/self/status", "FAIL_OPEN"
+			delete(spec, "sha256")
+		}
+	}
+	return all
 }
 
 // withoutFilter takes the filter away, wasm or native.
@@ -436,7 +522,7 @@ func withoutFilter(all []object) []object {
 // TestCanaryIsAuthorized: what is denied is denied to sessions that are led to their version too, wherever the plugin stands; and no
 // backend sees the header.
 func TestCanaryIsAuthorized(t *testing.T) {
-	eachCanary(t, [3]int{40, 40, 20}, func(t *testing.T, c *canary) {
+	eachCanary(t, split{weights: [3]int{40, 40, 20}}, func(t *testing.T, c *canary) {
 		c.begin(t)
 		c.checkKept(t, "before", allVersions...)
 		for _, b := range c.backends {
@@ -444,12 +530,7 @@ func TestCanaryIsAuthorized(t *testing.T) {
 				t.Errorf("%s saw the header %d times", b.address, n)
 			}
 		}
-		for _, one := range configs(t, denied) {
-			if _, err := c.server.Store().Create(one); err != nil {
-				t.Fatal(err)
-			}
-		}
-		eventually(t, "the cart is denied", func() bool { return c.fresh().request(t, "/cart/add").status == http.StatusForbidden })
+		c.deny(t)
 		for name, session := range c.sessions {
 			for range rounds {
 				if a := session.request(t, "/cart/add"); a.status != http.StatusForbidden {

@@ -101,20 +101,39 @@ apiVersion: v1
 kind: Pod
 metadata: {name: gwpod, namespace: istio-system, labels: {istio: ingressgateway, gateway.networking.k8s.io/gateway-name: gate}}
 status: {podIP: 127.0.0.1, phase: Running}
+`, port) + endpointSlice("istio-system", "ingress", port, []endpoint{{ip: "127.0.0.1", pod: "gwpod"}})
+}
+
+// endpointSlice has the hosts of a Service, on one port and an address each.
+func endpointSlice(namespace, service string, port int, hosts []endpoint) string {
+	all := "  []"
+	if len(hosts) > 0 {
+		all = ""
+	}
+	for _, e := range hosts {
+		of := ""
+		if e.pod != "" {
+			of = fmt.Sprintf(", targetRef: {kind: Pod, name: %s, namespace: %s}", e.pod, namespace)
+		}
+		all += fmt.Sprintf("- {addresses: [%q], conditions: {ready: %v, serving: true, terminating: %v}%s}\n", e.ip, !e.draining, e.draining, of)
+	}
+	return fmt.Sprintf(`
 ---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
-metadata: {name: ingress, namespace: istio-system, labels: {kubernetes.io/service-name: ingress}}
+metadata: {name: %[2]s, namespace: %[1]s, labels: {kubernetes.io/service-name: %[2]s}}
 addressType: IPv4
-ports: [{name: http, port: %d, protocol: TCP}]
-endpoints: [{addresses: [127.0.0.1], targetRef: {kind: Pod, name: gwpod, namespace: istio-system}}]
-`, port, port)
+ports: [{name: http, port: %[3]d, protocol: TCP}]
+endpoints:
+%[4]s
+`, namespace, service, port, all)
 }
 
-// endpoint is a host behind a Service: its address on the Service's port, and whether it drains.
+// endpoint is a host behind a Service: its address on the Service's port, whether it drains, and its pod, if that matters.
 type endpoint struct {
 	ip       string
 	draining bool
+	pod      string
 }
 
 // gatewayAPI is the shop with Gateway API's routes: examples/istio with what else a cluster has. The hosts have one
@@ -128,19 +147,7 @@ func gatewayAPI(t testing.TB, port, target int, hosts []endpoint) string {
 	input := swap(t, string(text), "gatewayClassName: istio", "gatewayClassName: istio\n  addresses: [{type: Hostname, value: ingress.istio-system.svc.cluster.local}]")
 	input = swap(t, input, "spec:\n  selector: {app: be}", "spec:\n  clusterIP: 10.0.0.8\n  selector: {app: be}")
 	input = swap(t, input, "targetPort: 8080", fmt.Sprintf("targetPort: %d", target))
-	var all []string
-	for _, e := range hosts {
-		all = append(all, fmt.Sprintf("- {addresses: [%q], conditions: {ready: %v, serving: true, terminating: %v}}", e.ip, !e.draining, e.draining))
-	}
-	return input + "---" + ingress(port) + fmt.Sprintf(`---
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: be, namespace: app, labels: {kubernetes.io/service-name: be}}
-addressType: IPv4
-ports: [{name: http, port: %d, protocol: TCP}]
-endpoints:
-%s
-`, target, strings.Join(all, "\n")) + bindLoopback
+	return input + "---" + ingress(port) + endpointSlice("app", "be", target, hosts) + bindLoopback
 }
 
 // swap replaces a text, which must be there.

@@ -1,6 +1,7 @@
 package istio
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -106,15 +107,17 @@ spec:
   subsets: [{name: one, labels: {half: one}}, {name: two, labels: {half: two}}]
 `
 
-// TestSubsetsKeepTheirSessions: the weights choose a subset for new sessions alone.
+// TestSubsetsKeepTheirSessions: the weights choose a subset for new sessions alone; and one subset's sessions can be revoked.
 func TestSubsetsKeepTheirSessions(t *testing.T) {
 	d := onVirtualService(t, "")
 	d.backends = append(d.backends, newBackend(t, "127.0.0.1:0"))
 	d.input = virtualService(d.port, d.backends, "") + subsets
 	d.input = swap(t, d.input, "route: [{destination: {host: be.app.internal}}]",
 		"route: [{destination: {host: be.app.internal, subset: one}, weight: 50}, {destination: {host: be.app.internal, subset: two}, weight: 50}]")
+	half := map[string]string{}
 	for i, b := range d.backends {
-		d.input = labelled(d.input, b, "half: "+[]string{"one", "two"}[i%2])
+		half[b.address] = []string{"one", "two"}[i%2]
+		d.input = labelled(d.input, b, "half: "+half[b.address])
 	}
 	m := run(t, d)
 	if err := sticks(t, m); err != nil {
@@ -123,12 +126,36 @@ func TestSubsetsKeepTheirSessions(t *testing.T) {
 	if met := m.spread(t, "/cart/add"); len(met) < 3 {
 		t.Errorf("clients without sessions met only %v", met)
 	}
+	sessions := map[string]*client{}
+	for len(sessions) < 2 {
+		c := m.fresh()
+		sessions[half[c.request(t, "/cart/add").backend]] = c
+	}
+	d.input = revoking(t, d.input, "host/be.app.internal:80/one")
+	m.push(t, d)
+	void := sessions["one"].jar["cart"]
+	eventually(t, "the session of the revoked subset is over", func() bool {
+		sessions["one"].jar["cart"] = void
+		return sessions["one"].request(t, "/cart/add").cookie != ""
+	})
+	for range rounds {
+		if a := sessions["two"].request(t, "/cart/add"); half[a.backend] != "two" || a.cookie != "" {
+			t.Fatalf("a session of the other subset went to %q, cookie %q", a.backend, a.cookie)
+		}
+	}
+}
+
+// revoking has the shop's policy end all sessions of a backend.
+func revoking(t *testing.T, input, backend string) string {
+	t.Helper()
+	const name = "  sessionName: cart\n"
+	return swap(t, input, name, name+fmt.Sprintf("  revocation: {backends: [%q]}\n", backend+" before 2100-01-01T00:00:00Z"))
 }
 
 // TestSplitsKeepASessionInEachPart: in Gateway API 1.7 the weights choose a backend for every request, and its session the host in it.
 func TestSplitsKeepASessionInEachPart(t *testing.T) {
 	d := deployment{port: freePort(t), backends: loopbacks(t, 5), flags: []string{"--keys", keyFile(t, "old")}}
-	input := canaryInput(d.port, d.backends[0].port(), "HTTPRoute", [3]int{50, 50, 0})
+	input := canaryInput(d.port, d.backends[0].port(), "HTTPRoute", [3]int{50, 50, 0}, "")
 	input, _, _ = strings.Cut(input, "\n---\napiVersion: limpet.dev/v1alpha1\n")
 	d.input = swap(t, input, "  - name: cart\n", "  - name: cart\n    sessionPersistence: {cookie: {name: cart}}\n")
 	m := run(t, d)

@@ -58,8 +58,13 @@ func run(t testing.TB, d deployment) *world {
 // start is run without the wait.
 func start(t testing.TB, d deployment) *world {
 	t.Helper()
-	written := d.compile(t)
-	istio, kubernetes := sorted(t, d.input, written)
+	istio, kubernetes := sorted(t, d.input, d.compile(t))
+	return serve(t, d, istio, kubernetes)
+}
+
+// serve starts a deployment of Istio's documents, and Kubernetes' and Gateway API's.
+func serve(t testing.TB, d deployment, istio, kubernetes string) *world {
+	t.Helper()
 	var at net.Addr
 	server := xds.NewFakeDiscoveryServer(t, xds.FakeOptions{
 		ConfigString: istio, KubernetesObjectString: kubernetes, MeshConfig: plainMesh(),

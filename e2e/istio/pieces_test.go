@@ -1,6 +1,7 @@
 package istio
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ func TestEveryPieceIsNeeded(t *testing.T) {
 		"the session filter":               {without: withoutPatch("HTTP_FILTER", "limpet.stateful_session"), fails: sticks},
 		"the session filter on the routes": {without: withoutPatch("HTTP_ROUTE", "typed_per_filter_config"), fails: sticks},
 		"the fence":                        {without: withoutFenceAndPlugin, fails: fencedFromClients},
+		"the fence of answers":             {without: withoutLateFenceAndPlugin, fails: keepsPin},
 		"the fence before the filters":     {without: withoutPatch("ROUTE_CONFIGURATION", "response_headers_to_remove"), fails: fencedFromBackends},
 		"the pin's end at the router":      {without: withoutKey("request_headers_to_remove"), fails: keepsPin},
 	} {
@@ -36,11 +38,16 @@ func TestEveryPieceIsNeeded(t *testing.T) {
 
 // withoutFenceAndPlugin takes both fences out, and the plugin, which keeps a client's pin out as well where it runs.
 func withoutFenceAndPlugin(all []object) []object {
-	early, late := withoutPatch("NETWORK_FILTER", "limpet.fence"), withoutPatch("HTTP_FILTER", "limpet.fence")
-	return early(late(withoutKind("WasmPlugin")(all)))
+	return withoutPatch("NETWORK_FILTER", "limpet.fence")(withoutLateFenceAndPlugin(all))
 }
 
-// TestFenceHoldsAlone: while the plugin is away the fence keeps clients' pins out by itself, and the other way round.
+// withoutLateFenceAndPlugin leaves the fence before the choice of the route, which sees requests alone.
+func withoutLateFenceAndPlugin(all []object) []object {
+	return withoutPatch("HTTP_FILTER", "limpet.fence")(withoutKind("WasmPlugin")(all))
+}
+
+// TestFenceHoldsAlone: while the plugin is away the fence keeps clients' pins out by itself, and its own from clients; the plugin does so
+// without the fence.
 func TestFenceHoldsAlone(t *testing.T) {
 	for gone, without := range map[string]func([]object) []object{
 		"the plugin": withoutKind("WasmPlugin"), "the fence": withoutPatch("HTTP_FILTER", "limpet.fence"),
@@ -48,7 +55,8 @@ func TestFenceHoldsAlone(t *testing.T) {
 		t.Run(gone, func(t *testing.T) {
 			d := onGatewayAPI(t, 3, 0)
 			d.change = without
-			if err := fencedFromClients(t, run(t, d)); err != nil {
+			m := run(t, d)
+			if err := errors.Join(fencedFromClients(t, m), keepsPin(t, m)); err != nil {
 				t.Error(err)
 			}
 		})

@@ -71,7 +71,7 @@ spec:
   containers:
   - name: limpet
     image: limpet
-    args: [serve, --filter-path=limpet.wasm, --system-namespace=asked, --controller-name=limpet.dev/asked, --keys=secret/limpet-keys, --root=secret/limpet-root, --probes=0.0.0.0:18003]
+    args: [serve, --filter-path=limpet.wasm, --system-namespace=asked, --controller-name=limpet.dev/asked, --keys=secret/limpet-keys, --root=secret/limpet-root, --probes=0.0.0.0:18003, --address-pool=10.0.9.0/24]
     readinessProbe: {httpGet: {path: /readyz, port: 18003}}
 `
 
@@ -175,6 +175,14 @@ func (c *cluster) checkReading(t *testing.T, admin string) {
 	eventually(t, "limpet serve has kept the name", func() bool { return strings.Contains(ask(), "CART-") })
 	if said := ask(); !strings.Contains(said, "by the options and the memory of 'limpet serve' in Pod asked/one") || strings.Contains(said, "not known here") {
 		t.Errorf("of limpet serve: %s", said)
+	}
+	_, stdout, stderr := harness.Limpet(t, nil, "check", "--kubeconfig", admin, "--system-namespace", "asked", "-n", "asked", "-o", "json")
+	if !strings.Contains(stdout, `"10.0.9.`) {
+		t.Errorf("the Gateway has no address of the pool of limpet serve:\n%s%s", stdout, stderr)
+	}
+	if said := ask("-t", "istio"); !strings.Contains(said, "by the options of 'limpet serve' in Pod asked/one; it serves Envoys of its own") ||
+		!strings.Contains(said, "exit code 0") {
+		t.Errorf("of Istio's proxies: %s", said)
 	}
 	if said := ask("--controller-name", "limpet.dev/other"); !strings.Contains(said, "not known here: no limpet serve of the controllerName limpet.dev/other runs there") {
 		t.Errorf("of another: %s", said)

@@ -87,7 +87,7 @@ func play(t *testing.T, start start, tell func(i int, line string)) (counts map[
 		a.pass(time.Duration(a.random.IntN(20)) * time.Second / 10)
 		route := pickOne(a.random, agreedRoutes)
 		r, err := a.exchange(route, "c", a.request(route))
-		check(t, err)
+		noError(t, err)
 		a.keep(r)
 		tell(i, describe(route, r))
 	}
@@ -157,7 +157,7 @@ func (a *attacker) value(route string) string {
 // mint makes a token that is good, or was, or will be.
 func (a *attacker) mint(route string) string {
 	host, err := token.ParseHost(pickOne(a.random, []string{"10.0.0.1:8080", "10.0.0.2:8080", "[2001:db8::3]:8080", "10.0.0.9:8080"}))
-	check(a.t, err)
+	noError(a.t, err)
 	age := pickOne(a.random, []int{50, 5000})
 	issued := a.Now.Unix() - int64(a.random.IntN(age)) + 5
 	m := token.Minting{Now: a.Now.Unix(), Reveal: a.random.IntN(2) == 0}

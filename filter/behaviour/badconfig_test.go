@@ -31,7 +31,7 @@ func TestBadBootstrap(t *testing.T) {
 func (h *handwritten) refused(t *testing.T, line string) {
 	t.Helper()
 	text, err := json.Marshal(object{"static_resources": object{"listeners": h.listeners, "clusters": h.clusters}})
-	check(t, err)
+	noError(t, err)
 	h.write(t, "envoy.json", text)
 	for _, mode := range []string{"validate", "serve"} {
 		envoy := exec.Command(program(t), "-c", h.path("envoy.json"), "--use-dynamic-base-id", "--mode", mode)

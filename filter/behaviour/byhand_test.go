@@ -30,7 +30,7 @@ type handwritten struct {
 func newHandwritten(t *testing.T) *handwritten {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "limpet-envoy") // t's own name would be too long for a Unix socket
-	check(t, err)
+	noError(t, err)
 	h := &handwritten{envoy: &envoy{dir: dir, ended: make(chan struct{}), admin: freePort(t)}, ports: map[string]int{}}
 	for range 2 {
 		h.up = append(h.up, h.serve(t, "tcp", "127.0.0.1:0"))
@@ -47,7 +47,7 @@ func newHandwritten(t *testing.T) *handwritten {
 func (h *handwritten) serve(t *testing.T, network, address string) string {
 	t.Helper()
 	l, err := net.Listen(network, address)
-	check(t, err)
+	noError(t, err)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("x-backend", l.Addr().String())
 		for _, name := range slices.Sorted(maps.Keys(r.Header)) {
@@ -56,7 +56,7 @@ func (h *handwritten) serve(t *testing.T, network, address string) string {
 			}
 		}
 	}))
-	check(t, s.Listener.Close())
+	noError(t, s.Listener.Close())
 	s.Listener = l
 	s.Start()
 	t.Cleanup(s.Close)
@@ -131,7 +131,7 @@ func (a answer) cookie() string {
 func (h *handwritten) request(t *testing.T, listener string, headers ...string) answer {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/", h.ports[listener]), nil)
-	check(t, err)
+	noError(t, err)
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
 		if name == "host" {
@@ -140,10 +140,10 @@ func (h *handwritten) request(t *testing.T, listener string, headers ...string) 
 		r.Header.Set(name, value)
 	}
 	response, err := http.DefaultTransport.RoundTrip(r)
-	check(t, err)
+	noError(t, err)
 	defer response.Body.Close()
 	_, err = io.Copy(io.Discard, response.Body)
-	check(t, err)
+	noError(t, err)
 	return answer{response.StatusCode, response.Header}
 }
 

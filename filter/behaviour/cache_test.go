@@ -16,7 +16,7 @@ func TestBadTokensCannotFillTheCache(t *testing.T) {
 	for i := range forged {
 		end := fmt.Sprintf("%024d", uint64(i)*0x9e3779b97f4a7c15)
 		raw, err := base64.RawURLEncoding.DecodeString(good[i%len(good)])
-		check(t, err)
+		noError(t, err)
 		forged[i] = base64.RawURLEncoding.EncodeToString(append(raw[:len(raw)-len(end)], end...))
 	}
 	want(t, "forged tokens that pinned while warming up", verifyAll(t, vm, forged[:20_000], 20_000), 0)

@@ -13,7 +13,7 @@ func (w *world) wait() wasmtest.Exchange {
 	w.t.Helper()
 	s := w.open("r", "c")
 	_, _, err := s.RequestHeaders([][2]string{{":method", "GET"}, {":path", "/"}, {":authority", "shop.example"}, {":scheme", "https"}}, true)
-	w.check(err)
+	w.noError(err)
 	return s
 }
 
@@ -52,7 +52,7 @@ func TestCountsOnceTheLastHasGone(t *testing.T) {
 		one.Close()
 		other.SetProperty(wasmtest.DetailsProperty, "via_upstream")
 		_, err := other.ResponseHeaders([][2]string{{":status", "200"}}, false)
-		w.check(err)
+		w.noError(err)
 		for i := range policies {
 			w.counted(fmt.Sprintf("p%d new", i), 3)
 		}

@@ -65,7 +65,7 @@ func TestMain(m *testing.M) {
 func envoyFor(t *testing.T, env map[string]string) *envoy {
 	t.Helper()
 	text, err := json.Marshal(env)
-	check(t, err)
+	noError(t, err)
 	name := string(text)
 	if i := slices.Index(envoys.names, name); i >= 0 {
 		envoys.names = append(slices.Delete(envoys.names, i, i+1), name)
@@ -101,13 +101,13 @@ func launch(t *testing.T, env map[string]string) *envoy {
 	t.Helper()
 	module, program := nativetest.Module(t, "liblimpet.so"), program(t)
 	dir, err := os.MkdirTemp("", "limpet-envoy")
-	check(t, err)
+	noError(t, err)
 	e := &envoy{dir: dir, module: module, ended: make(chan struct{}), port: freePort(t), admin: freePort(t)}
 	e.reply = e.compile(t, "reply.c")
 	e.backend = newBackend(t)
 	e.clock, err = os.Create(e.path("clock"))
-	check(t, err)
-	check(t, e.clock.Truncate(4096))
+	noError(t, err)
+	noError(t, e.clock.Truncate(4096))
 	e.setClock(t, time.Now())
 	e.write(t, "listeners.json", discovery(0))
 	e.write(t, "hosts.json", discovery(0, assignment(nil)))
@@ -126,17 +126,17 @@ func launch(t *testing.T, env map[string]string) *envoy {
 func (e *envoy) start(t *testing.T, program string, bootstrap object, env []string, arguments ...string) {
 	t.Helper()
 	text, err := json.Marshal(bootstrap)
-	check(t, err)
+	noError(t, err)
 	e.write(t, "envoy.json", text)
 	log, err := os.Create(e.path("log"))
-	check(t, err)
+	noError(t, err)
 	defer log.Close()
 	e.process = exec.Command(program, append(arguments, "-c", e.path("envoy.json"), "--use-dynamic-base-id",
 		"--log-level", "warning", "--file-flush-interval-msec", "10", "--drain-time-s", strconv.Itoa(drainSeconds))...)
 	e.process.Stdout, e.process.Stderr = log, log
 	e.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	e.process.Env = env
-	check(t, e.process.Start())
+	noError(t, e.process.Start())
 	go func() { _ = e.process.Wait(); close(e.ended) }()
 	e.until(t, "Envoy to be ready", func() bool { return strings.HasPrefix(e.get("/ready"), "LIVE") })
 }
@@ -165,15 +165,15 @@ func (e *envoy) stop() {
 func freePort(t *testing.T) int {
 	t.Helper()
 	port, err := freeport.Find()
-	check(t, err)
+	noError(t, err)
 	return port
 }
 
 // write puts a file in place at once, which is what Envoy watches for.
 func (e *envoy) write(t *testing.T, name string, text []byte) {
 	t.Helper()
-	check(t, os.WriteFile(e.path(name+".new"), text, 0o600))
-	check(t, os.Rename(e.path(name+".new"), e.path(name)))
+	noError(t, os.WriteFile(e.path(name+".new"), text, 0o600))
+	noError(t, os.Rename(e.path(name+".new"), e.path(name)))
 }
 
 func (e *envoy) setClock(t *testing.T, now time.Time) {
@@ -181,7 +181,7 @@ func (e *envoy) setClock(t *testing.T, now time.Time) {
 	var text [8]byte
 	binary.NativeEndian.PutUint64(text[:], uint64(now.Unix()))
 	_, err := e.clock.WriteAt(text[:], 0)
-	check(t, err)
+	noError(t, err)
 }
 
 // setRefusing has a host take no connections; empty for none.
@@ -193,7 +193,7 @@ func (e *envoy) setRefusing(t *testing.T, host string) {
 		binary.NativeEndian.PutUint64(text[:], 1<<32|uint64(binary.BigEndian.Uint32(four[:])))
 	}
 	_, err := e.clock.WriteAt(text[:], int64(len(text)))
-	check(t, err)
+	noError(t, err)
 }
 
 // until waits for something, as long as Envoy lives.
@@ -214,7 +214,7 @@ func (e *envoy) until(t *testing.T, what string, is func() bool) {
 func (e *envoy) log(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(e.path("log"))
-	check(t, err)
+	noError(t, err)
 	return string(text)
 }
 
@@ -326,7 +326,7 @@ type backend struct {
 func newBackend(t *testing.T) *backend {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
+	noError(t, err)
 	b := &backend{listener: l, port: l.Addr().(*net.TCPAddr).Port}
 	go func() {
 		for {

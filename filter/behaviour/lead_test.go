@@ -65,7 +65,7 @@ func (s *splitRule) visit(headers ...[2]string) (host, status string) {
 		h = append(h, [2]string{"cookie", s.cookieLine()})
 	}
 	r, err := s.Send("r", h)
-	s.check(err)
+	s.noError(err)
 	s.store(values(r.Headers, "set-cookie"))
 	return r.Host, r.Status
 }

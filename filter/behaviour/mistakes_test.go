@@ -172,12 +172,12 @@ func unseen(t *testing.T, h *handwritten, listener string) {
 func mint(t *testing.T, scope, address string) string {
 	t.Helper()
 	ring, err := token.NewRing([]token.Key{{ID: "a", Secret: []byte(strings.Repeat("a", 32))}})
-	check(t, err)
+	noError(t, err)
 	host, err := token.ParseHost(address)
-	check(t, err)
+	noError(t, err)
 	now := int64(1_790_000_000)
 	text, err := ring.Scope(scope).Append(nil, token.Session{Host: host, IssuedAt: now, LastSeen: now, Parts: token.Parts{ID: 1}}, token.Minting{Now: now})
-	check(t, err)
+	noError(t, err)
 	return string(text)
 }
 
@@ -223,13 +223,13 @@ func TestMistakes(t *testing.T) {
 	for _, build := range []string{"wasm", "native"} {
 		for _, m := range all {
 			if listener := build + "/" + m.name; h.ports[listener] != 0 {
-				t.Run(listener, func(t *testing.T) { m.check(t, h, listener) })
+				t.Run(listener, func(t *testing.T) { m.checkMistake(t, h, listener) })
 			}
 		}
 	}
 }
 
-func (m *mistake) check(t *testing.T, h *handwritten, listener string) {
+func (m *mistake) checkMistake(t *testing.T, h *handwritten, listener string) {
 	before, logged := h.counter(listener, m.counted), len(h.log(t))
 	if try := m.try; try != nil {
 		try(t, h, listener)

@@ -52,7 +52,7 @@ func FuzzNativeOpen(f *testing.F) {
 			sent = []string{genuine, changedToken(genuine, text)}
 		}
 		reference, err := startGo(t, config, fuzzedEnvironment, func() time.Time { return now })
-		check(t, err)
+		noError(t, err)
 		for _, value := range sent {
 			lines := [][2]string{{":method", "GET"}, {"x-sid", value}}
 			wanted := sentOn(t, reference, lines)
@@ -76,7 +76,7 @@ func sentOn(t *testing.T, f wasmtest.Filter, lines [][2]string) [][2]string {
 	s := carried(f, "header", "c", "")
 	defer s.Close()
 	out, _, err := s.RequestHeaders(slices.Clone(lines), true)
-	check(t, err)
+	noError(t, err)
 	return out
 }
 
@@ -86,7 +86,7 @@ func refuses(t *testing.T, f wasmtest.Filter, route, policies string) bool {
 	s := carried(f, route, "c", policies)
 	defer s.Close()
 	_, local, err := s.RequestHeaders([][2]string{{":method", "GET"}}, true)
-	check(t, err)
+	noError(t, err)
 	return local != nil && local.Status == 503 && local.Details == policyconfig.RefusedDetails
 }
 
@@ -107,13 +107,13 @@ func genuineToken(t *testing.T, now time.Time, text string) string {
 	t.Helper()
 	sum := sha256.Sum256([]byte(text))
 	host, err := token.ParseHost("10.0.0." + string('0'+sum[0]%10) + ":8080")
-	check(t, err)
+	noError(t, err)
 	issued := now.Unix() - int64(sum[1])*20
 	m := token.Minting{Now: now.Unix(), Reveal: sum[2]%2 == 0}
 	copy(m.Nonce[:], sum[3:])
 	s := token.Session{Host: host, IssuedAt: issued, LastSeen: issued + int64(sum[4]), Epoch: uint32(sum[5] % 2)}
 	minted, err := scopeOf(t, "a", secretA, "header").Append(nil, s, m)
-	check(t, err)
+	noError(t, err)
 	return string(minted)
 }
 
@@ -147,20 +147,20 @@ func FuzzNativeParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		_, _, errs := session.Read(text, func(name string) string { return fuzzedEnvironment[name] })
 		reference, err := startGo(t, configs(), fuzzedEnvironment, time.Now)
-		check(t, err)
+		noError(t, err)
 		sum := sha256.Sum256([]byte(text))
 		route := "r#" + hex.EncodeToString(sum[:8])
 		refused := refuses(t, reference, route, text)
 		for i := range steady {
 			err := loading[i].Configure(text, fuzzedEnvironment)
-			check(t, loading[i].Configure(configs(), fuzzedEnvironment)) // it lives
+			noError(t, loading[i].Configure(configs(), fuzzedEnvironment)) // it lives
 			if (err != nil) != (len(errs) > 0) {
 				t.Fatalf("%s: the module says %v, and Go %v", fuzzedModules[i], err, errs)
 			}
 			if got := refuses(t, &modulePlugin{t, steady[i], time.Now}, route, text); got != refused {
 				t.Fatalf("%s, policies of a route: the module refuses: %v, and Go: %v", fuzzedModules[i], got, refused)
 			}
-			check(t, steady[i].SetPolicies("")) // it lives
+			noError(t, steady[i].SetPolicies("")) // it lives
 		}
 	})
 }
@@ -177,7 +177,7 @@ func TestZonesLeaveNothing(t *testing.T) {
 					t.Errorf("%s: %s is taken", name, field)
 				}
 			}
-			check(t, h.Configure(config(), fuzzedEnvironment))
+			noError(t, h.Configure(config(), fuzzedEnvironment))
 		}
 	}
 }

@@ -33,7 +33,7 @@ func startModule(name string) start {
 
 func (p *modulePlugin) Counters() map[string]uint64 {
 	metrics, err := p.host.Metrics()
-	check(p.t, err)
+	noError(p.t, err)
 	return metrics
 }
 
@@ -102,7 +102,7 @@ func (s *moduleStream) FilterState() map[string]string {
 	return all
 }
 
-func (s *moduleStream) Close() { check(s.plugin.t, s.s.Close()) }
+func (s *moduleStream) Close() { noError(s.plugin.t, s.s.Close()) }
 
 // FuzzNativeModule throws header input at the native module: nothing may end its process, and whatever it pins must come
 // from a token it made. The host's buffers go away. It takes the corpus of FuzzShippedModule.
@@ -142,14 +142,14 @@ func TestNativeMemoryStaysFlat(t *testing.T) {
 		times *= 5
 	}
 	h := nativetest.Start(t, nativetest.Module(t, "liblimpet.so"))
-	check(t, h.Configure(config(), map[string]string{"LIMPET_KEYS": ringA}))
+	noError(t, h.Configure(config(), map[string]string{"LIMPET_KEYS": ringA}))
 	cookies := make([]string, 8192)
 	for i := range cookies {
 		s, _, err := h.Request("r", "c", [][2]string{{":method", "GET"}})
-		check(t, err)
+		noError(t, err)
 		out, err := s.Response(nativetest.Reply{Headers: [][2]string{{":status", "200"}}, Details: "via_upstream", Upstream: "10.0.0.1:8080"})
-		check(t, err)
-		check(t, s.Close())
+		noError(t, err)
+		noError(t, s.Close())
 		line, _ := first(out, "set-cookie")
 		cookies[i], _, _ = strings.Cut(line, ";")
 	}
@@ -159,7 +159,7 @@ func TestNativeMemoryStaysFlat(t *testing.T) {
 	}
 	sent = append(sent, cookies[:4096]...)
 	r, err := h.Repeat(times, "r", "10.0.0.1:8080", sent)
-	check(t, err)
+	noError(t, err)
 	if r.End > r.Warm {
 		t.Errorf("%d bytes are in use at the end, after a tenth of the requests it was %d", r.End, r.Warm)
 	}
@@ -167,7 +167,7 @@ func TestNativeMemoryStaysFlat(t *testing.T) {
 		t.Errorf("%d of %d requests were pinned, want two in three", r.Pinned, times)
 	}
 	metrics, err := h.Metrics()
-	check(t, err)
+	noError(t, err)
 	t.Logf("%d requests, %d pinned; the module holds %d kB", times, r.Pinned, metrics["limpet_memory_bytes"]>>10)
 }
 
@@ -178,17 +178,17 @@ func TestReloadsGiveMemoryBack(t *testing.T) {
 	env := map[string]string{"LIMPET_KEYS": ringA}
 	warm := uint64(0)
 	for i := range 3_000 {
-		check(t, h.Configure(configs(policy("p", "r"), policy("q", "r2", `"forward":false`)), env))
+		noError(t, h.Configure(configs(policy("p", "r"), policy("q", "r2", `"forward":false`)), env))
 		if h.Configure(configs(policy("p", "r"), policy("q", "r")), env) == nil {
 			t.Fatal("a configuration with two policies for a route was accepted")
 		}
 		s, _, err := h.Request("r", "c", [][2]string{{":method", "GET"}, {"cookie", "sid=" + forged}})
-		check(t, err)
+		noError(t, err)
 		_, err = s.Response(nativetest.Reply{Headers: [][2]string{{":status", "200"}}, Details: "via_upstream", Upstream: "10.0.0.1:8080"})
-		check(t, err)
-		check(t, s.Close())
+		noError(t, err)
+		noError(t, s.Close())
 		metrics, err := h.Metrics()
-		check(t, err)
+		noError(t, err)
 		if held := metrics["limpet_memory_bytes"]; i == 300 {
 			warm = held
 		} else if i > 300 && held != warm {
@@ -198,7 +198,7 @@ func TestReloadsGiveMemoryBack(t *testing.T) {
 	t.Logf("the module holds %d kB", warm>>10)
 }
 
-func check(t *testing.T, err error) {
+func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

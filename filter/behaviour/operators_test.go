@@ -143,7 +143,7 @@ func TestRevealHost(t *testing.T) {
 		w.hosts = w.hosts[:1]
 		w.get()
 		bytes, err := base64.RawURLEncoding.DecodeString(w.cookies["sid"])
-		w.check(err)
+		w.noError(err)
 		want(t, "the address in the token", strings.Contains(string(bytes), "\x0a\x00\x00\x01\x1f\x90"), true)
 		w.get()
 		w.counted("p pinned", 1)
@@ -152,7 +152,7 @@ func TestRevealHost(t *testing.T) {
 		w.hosts = w.hosts[:1]
 		w.get()
 		bytes, err := base64.RawURLEncoding.DecodeString(w.cookies["sid"])
-		w.check(err)
+		w.noError(err)
 		want(t, "the address in a token that hides it", strings.Contains(string(bytes), "\x0a\x00\x00\x01"), false)
 	})
 }

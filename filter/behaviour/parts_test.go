@@ -19,11 +19,11 @@ func (w *world) openParts() token.Parts {
 func (w *world) takeShort(host string) {
 	w.t.Helper()
 	h, err := token.ParseHost(host)
-	w.check(err)
+	w.noError(err)
 	now := w.Now.Unix()
 	sess := token.Session{Host: h, IssuedAt: now, LastSeen: now}
 	short, err := scopeOf(w.t, "a", secretA, "p").Append(nil, sess, token.Minting{Now: now, Nonce: [12]byte{1}})
-	w.check(err)
+	w.noError(err)
 	w.cookies["sid"] = string(short)
 }
 

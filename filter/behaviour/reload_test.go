@@ -112,7 +112,7 @@ func crowded(t *testing.T) *envoy {
 	e.setClock(t, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	e.setHosts(t, []string{"10.0.0.1:8080", "10.0.0.2:8080", "10.0.0.3:8080"})
 	e.backend.answer = nil
-	check(t, e.configure(t, e.native(config())))
+	noError(t, e.configure(t, e.native(config())))
 	return e
 }
 
@@ -122,12 +122,12 @@ func TestReloadsUnderLoad(t *testing.T) {
 	before := e.stats("limpet_sessions.policy.p")
 	c := newCrowd(e)
 	for i := range 30 {
-		check(t, e.configure(t, e.native(configs(policy("p", "r"), policy(fmt.Sprintf("q%d", i), "r2")))))
+		noError(t, e.configure(t, e.native(configs(policy("p", "r"), policy(fmt.Sprintf("q%d", i), "r2")))))
 		if err := e.configure(t, e.native("{")); err == nil {
 			t.Fatal("Envoy took a configuration that is no JSON")
 		}
 	}
-	check(t, c.stop())
+	noError(t, c.stop())
 	after := e.stats("limpet_sessions.policy.p")
 	for outcome, n := range map[string]uint64{"new": crowdSize, "pinned": c.follow.Load()} {
 		name := "dynamicmodulescustom.limpet_sessions.policy.p.outcome." + outcome
@@ -163,10 +163,10 @@ func TestBetweenWasmAndNative(t *testing.T) {
 	e := crowded(t)
 	c := newCrowd(e)
 	for range 10 {
-		check(t, e.configure(t, wasm(path, config())))
-		check(t, e.configure(t, e.native(config())))
+		noError(t, e.configure(t, wasm(path, config())))
+		noError(t, e.configure(t, e.native(config())))
 	}
-	check(t, c.stop())
+	noError(t, c.stop())
 	t.Logf("%d requests", c.follow.Load())
 }
 
@@ -176,26 +176,26 @@ func TestMissingModuleChangesNothing(t *testing.T) {
 	e := crowded(t)
 	c := newCrowd(e)
 	noModule := e.path("none.so")
-	check(t, os.WriteFile(noModule, []byte("no shared object"), 0o600))
+	noError(t, os.WriteFile(noModule, []byte("no shared object"), 0o600))
 	for _, path := range []string{e.path("missing.so"), noModule} {
 		if err := e.configure(t, []any{dynamicModule("limpet", path, config())}); err == nil {
 			t.Errorf("Envoy took the module %s", path)
 		}
 	}
-	check(t, c.stop())
+	noError(t, c.stop())
 }
 
 // TestNewFileTakesOver: a build under another name is loaded beside the one before, and sessions go on.
 func TestNewFileTakesOver(t *testing.T) {
 	e := crowded(t)
 	text, err := os.ReadFile(nativetest.Module(t, "native/poisoned/liblimpet.so"))
-	check(t, err)
+	noError(t, err)
 	path := e.path("liblimpet-next.so")
-	check(t, os.WriteFile(path, text, 0o700))
+	noError(t, os.WriteFile(path, text, 0o700))
 	c := newCrowd(e)
-	check(t, e.configure(t, []any{dynamicModule("limpet", path, config())}))
-	check(t, e.configure(t, e.native(config())))
-	check(t, c.stop())
+	noError(t, e.configure(t, []any{dynamicModule("limpet", path, config())}))
+	noError(t, e.configure(t, e.native(config())))
+	noError(t, c.stop())
 }
 
 // TestEnvoyMemoryStaysFlat sends requests of all sorts through Envoy. LIMPET_LONG=1 sends a million more.
@@ -251,5 +251,5 @@ func flood(t *testing.T, e *envoy, requests int) {
 		})
 	}
 	group.Wait()
-	check(t, errors.Join(errs...))
+	noError(t, errors.Join(errs...))
 }

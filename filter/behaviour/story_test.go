@@ -97,7 +97,7 @@ func TestSessionDigest(t *testing.T) {
 		want(t, "digest after a move", w.get().state["limpet_session"], digest)
 		want(t, "id", w.openParts().ID, id)
 		raw, err := base64.RawURLEncoding.DecodeString(w.cookies["sid"])
-		w.check(err)
+		w.noError(err)
 		if strings.Contains(string(raw), digest) || strings.Contains(w.cookies["sid"], digest) {
 			t.Error("the token has the digest")
 		}
@@ -118,16 +118,16 @@ func scopeOf(t *testing.T, id, secret, name string) *token.Scope {
 func ringOf(t *testing.T, id, secret string) *token.Ring {
 	t.Helper()
 	raw, err := base64.RawURLEncoding.DecodeString(secret)
-	check(t, err)
+	noError(t, err)
 	ring, err := token.NewRing([]token.Key{{ID: id, Secret: raw}})
-	check(t, err)
+	noError(t, err)
 	return ring
 }
 
 func ticket(t *testing.T, s *token.Scope, now, ends time.Time) string {
 	t.Helper()
 	text, err := s.AppendTicket(nil, now.Unix(), ends.Unix())
-	check(t, err)
+	noError(t, err)
 	return string(text)
 }
 

@@ -30,7 +30,7 @@ func ringless(inner start) start {
 		c.Keys = policyconfig.Keys{Gateway: gatewayID}
 		return map[string]string{"LIMPET_ROOT": root.Text()}, func(scope string) string {
 			text, err := ring.SealScope(&root, scope)
-			check(t, err)
+			noError(t, err)
 			return text
 		}
 	})
@@ -84,7 +84,7 @@ func (p *travellingPlugin) Open(properties map[string]string) wasmtest.Exchange 
 	for _, policy := range p.policies {
 		if slices.Contains(policy.Routes, route) {
 			name, text, err := policyconfig.WriteRoute(route, p.policies, p.pinHeader)
-			check(p.t, err)
+			noError(p.t, err)
 			if p.seal != nil {
 				var keys []string
 				for _, scope := range policyconfig.RouteScopes(route, p.policies) {
@@ -181,10 +181,10 @@ func TestSealedKeysOfOthers(t *testing.T) {
 			return
 		}
 		name, text, err := policyconfig.WriteRoute("r", p.policies, p.pinHeader)
-		check(t, err)
+		noError(t, err)
 		elsewhere := limpetsRoot.ForGateway("evil/edge/5f0c2d9e-4a51-4c1b-9d0e-2f6b1a7c3e48")
 		others, err := ringOf(t, "a", secretA).SealScope(&elsewhere, "p")
-		check(t, err)
+		noError(t, err)
 		good := p.seal("p")
 		for what, keys := range map[string][]string{
 			"another rule's": {p.seal("q")}, "another Gateway's": {others}, "none": nil, "two": {good, good}, "cut short": {good[:len(good)-1]},

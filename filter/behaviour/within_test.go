@@ -92,7 +92,7 @@ func TestOnlyPinnedSessionsNameABackend(t *testing.T) {
 				s := w.open("r", "c")
 				defer s.Close()
 				sent, _, err := s.RequestHeaders([][2]string{{":method", "GET"}, {"cookie", w.cookieLine()}}, true)
-				w.check(err)
+				w.noError(err)
 				_, named = first(sent, backendHeader)
 			}
 			note()

@@ -41,7 +41,7 @@ func TestMemoryOfSealedScopes(t *testing.T) {
 	var rings []*token.Ring
 	for _, ids := range [][2]string{{"a", "b"}, {"c", "a"}, {"d", "c"}, {"e", "d"}} {
 		ring, err := token.NewRing([]token.Key{{ID: ids[0], Secret: []byte(strings.Repeat(ids[0], 32))}, {ID: ids[1], Secret: []byte(strings.Repeat(ids[1], 32))}})
-		check(t, err)
+		noError(t, err)
 		rings = append(rings, ring)
 	}
 	open := func(keyed bool) func(*wasmtest.VM, int) *wasmtest.Stream {
@@ -49,10 +49,10 @@ func TestMemoryOfSealedScopes(t *testing.T) {
 			p, route := policyconfig.DefaultPolicy(), routeOf(i%all)
 			p.Name, p.Routes, p.SessionName = strings.TrimPrefix(route, "httproute/"), []string{route}, "cart"
 			name, text, err := policyconfig.WriteRoute(route, []policyconfig.Policy{p}, pinHeader)
-			check(t, err)
+			noError(t, err)
 			if keyed {
 				sealed, err := rings[i/all].SealScope(&root, p.Name)
-				check(t, err)
+				noError(t, err)
 				name, text = policyconfig.KeyRoute(name, text, []string{sealed})
 			}
 			return vm.NewStream(map[string]string{"xds.route_name": name, "xds.route_metadata.filter_metadata.limpet.policies": text})

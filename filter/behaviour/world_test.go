@@ -95,7 +95,7 @@ func (w *world) send(route, cluster string, extra ...string) result {
 		h = append(h, [2]string{"cookie", w.cookieLine()})
 	}
 	r, err := w.exchange(route, cluster, h)
-	w.check(err)
+	w.noError(err)
 	if v, ok := first(r.headers, pinHeader); ok && !w.unpoliced {
 		w.t.Errorf("limpet left the pin header on the response: %q", v)
 	}
@@ -115,7 +115,7 @@ func (w *world) exchange(route, cluster string, h [][2]string) (result, error) {
 	return result{host: r.Host, received: r.Received, headers: r.Headers, log: code, state: r.State}, err
 }
 
-func (w *world) check(err error) {
+func (w *world) noError(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)

@@ -22,9 +22,9 @@ func benchmark(b *testing.B, props map[string]string) {
 	for b.Loop() {
 		s := vm.NewStream(props)
 		_, _, err := s.RequestHeaders(h, true)
-		check(b, err)
+		noError(b, err)
 		_, err = s.ResponseHeaders(reply, false)
-		check(b, err)
+		noError(b, err)
 		s.Close()
 	}
 	b.ReportMetric(float64(vm.MemoryBytes()), "guest-B")
@@ -37,7 +37,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		vm, err := m.Start(context.Background(), o)
-		check(b, err)
+		noError(b, err)
 		vm.Close()
 	}
 }

@@ -12,14 +12,14 @@ import (
 func emptyClone(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	check(t, err)
-	check(t, os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o600))
-	check(t, os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700))
+	noError(t, err)
+	noError(t, os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o600))
+	noError(t, os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700))
 	t.Chdir(filepath.Join(dir, "a", "b"))
 	return dir
 }
 
-func check(t testing.TB, err error) {
+func noError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -32,8 +32,8 @@ func TestFind(t *testing.T) {
 		t.Errorf("found %s before it was built", path)
 	}
 	want := filepath.Join(dir, "dist", "limpet.wasm")
-	check(t, os.Mkdir(filepath.Dir(want), 0o700))
-	check(t, os.WriteFile(want, nil, 0o600))
+	noError(t, os.Mkdir(filepath.Dir(want), 0o700))
+	noError(t, os.WriteFile(want, nil, 0o600))
 	if path, ok := Find(); !ok || path != want {
 		t.Errorf("got %q, %v; want %q", path, ok, want)
 	}

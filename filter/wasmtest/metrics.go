@@ -30,8 +30,8 @@ func (m *metrics) define(k kind, name string) uint32 {
 	return uint32(len(m.byID[k]))<<2 | uint32(k)
 }
 
-// find returns the metric with this id and its kind, or nil.
-func (m *metrics) find(id uint32) (*uint64, kind) {
+// findMetric returns the metric with this id and its kind, or nil.
+func (m *metrics) findMetric(id uint32) (*uint64, kind) {
 	k, at := kind(id&3), int(id>>2)-1
 	if k >= kinds || at < 0 || at >= len(m.byID[k]) {
 		return nil, k
@@ -41,7 +41,7 @@ func (m *metrics) find(id uint32) (*uint64, kind) {
 
 // increment adds to a counter or a gauge. Only a gauge goes down.
 func (m *metrics) increment(id uint32, by int64) status {
-	value, k := m.find(id)
+	value, k := m.findMetric(id)
 	switch {
 	case k > gauge:
 		return statusBadArgument
@@ -56,7 +56,7 @@ func (m *metrics) increment(id uint32, by int64) status {
 
 // record sets a gauge, adds to a counter, and is a histogram's one operation; its samples are not kept.
 func (m *metrics) record(id uint32, to uint64) status {
-	value, k := m.find(id)
+	value, k := m.findMetric(id)
 	if value == nil {
 		return statusNotFound
 	}
@@ -71,7 +71,7 @@ func (m *metrics) record(id uint32, to uint64) status {
 
 // get reads a counter or a gauge.
 func (m *metrics) get(id uint32) (uint64, status) {
-	value, k := m.find(id)
+	value, k := m.findMetric(id)
 	switch {
 	case k > gauge:
 		return 0, statusBadArgument

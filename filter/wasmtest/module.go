@@ -56,11 +56,11 @@ func (m *Module) prepare(ctx context.Context, wasm []byte) (err error) {
 	if m.compiled, err = m.runtime.CompileModule(ctx, wasm); err != nil {
 		return err
 	}
-	return m.check()
+	return m.checkExports()
 }
 
-// check finds what Envoy would refuse at load.
-func (m *Module) check() error {
+// checkExports finds what Envoy would refuse at load.
+func (m *Module) checkExports() error {
 	exports := m.compiled.ExportedFunctions()
 	for _, name := range []string{"_initialize", "proxy_on_memory_allocate"} {
 		if exports[name] == nil {

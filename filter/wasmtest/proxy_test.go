@@ -10,7 +10,7 @@ import (
 func proxied(t *testing.T, config string) *Proxy {
 	t.Helper()
 	p, err := Require(t).NewProxy(config, map[string]string{"LIMPET_KEYS": ring}, map[string][]string{"r": {hostText, "10.0.0.2:8080"}})
-	check(t, err)
+	noError(t, err)
 	t.Cleanup(p.VM.Close)
 	return p
 }
@@ -18,7 +18,7 @@ func proxied(t *testing.T, config string) *Proxy {
 func get(t *testing.T, p *Proxy, route string, headers ...string) Response {
 	t.Helper()
 	r, err := p.Get(route, headers...)
-	check(t, err)
+	noError(t, err)
 	return r
 }
 

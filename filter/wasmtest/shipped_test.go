@@ -48,7 +48,7 @@ func start(t testing.TB, o Options) *VM {
 		o.Env = map[string]string{"LIMPET_KEYS": ring}
 	}
 	vm, err := Require(t).Start(context.Background(), o)
-	check(t, err)
+	noError(t, err)
 	t.Cleanup(vm.Close)
 	return vm
 }
@@ -58,12 +58,12 @@ func start(t testing.TB, o Options) *VM {
 func exchange(t testing.TB, s *Stream, reply [][2]string, cookies ...string) (sent, got [][2]string) {
 	t.Helper()
 	sent, local, err := s.RequestHeaders(request(cookies...), true)
-	check(t, err)
+	noError(t, err)
 	if local != nil {
 		t.Fatalf("the plugin answered by itself: %+v", *local)
 	}
 	got, err = s.ResponseHeaders(reply, false)
-	check(t, err)
+	noError(t, err)
 	return sent, got
 }
 
@@ -128,7 +128,7 @@ func TestShippedHasOneAllocator(t *testing.T) {
 	Require(t)
 	path, _ := Find()
 	wasm, err := os.ReadFile(path)
-	check(t, err)
+	noError(t, err)
 	for name, want := range map[string]bool{"runtime.alloc": true, "dlmalloc": false, "sbrk": false} {
 		if got := bytes.Contains(wasm, []byte(name)); got != want {
 			t.Errorf("the module names %s: %v, want %v", name, got, want)
@@ -163,14 +163,14 @@ func TestInterleavedStreams(t *testing.T) {
 	cookie := session(t, vm)
 	a, b, other := vm.NewStream(route), vm.NewStream(route), vm.NewStream(map[string]string{"xds.route_name": "none"})
 	sentA, _, err := a.RequestHeaders(request(cookie), true)
-	check(t, err)
+	noError(t, err)
 	sentOther, gotOther := exchange(t, other, newReply, cookie)
 	sentB, _, err := b.RequestHeaders(request(), true)
-	check(t, err)
+	noError(t, err)
 	gotA, err := a.ResponseHeaders(reply, false)
-	check(t, err)
+	noError(t, err)
 	gotB, err := b.ResponseHeaders(newReply, false)
-	check(t, err)
+	noError(t, err)
 	for what, ok := range map[string]bool{
 		"pins":         value(sentA, pinName) == pinValue && value(sentB, pinName) == "" && value(sentOther, pinName) == "",
 		"tokens":       value(gotA, "set-cookie") == "" && value(gotB, "set-cookie") != "",
@@ -282,7 +282,7 @@ func TestResponseWithoutRequest(t *testing.T) {
 	vm := start(t, Options{})
 	s := vm.NewStream(route)
 	got, err := s.ResponseHeaders(newReply, true)
-	check(t, err)
+	noError(t, err)
 	if !slices.Equal(got, newReply) {
 		t.Errorf("got %v", got)
 	}
@@ -317,7 +317,7 @@ func TestLoadRefuses(t *testing.T) {
 		"no wasm":    {"hello", "invalid magic"},
 		"no exports": {empty, `no export "_initialize"`},
 	} {
-		check(t, os.WriteFile(path, []byte(c.wasm), 0o600))
+		noError(t, os.WriteFile(path, []byte(c.wasm), 0o600))
 		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}

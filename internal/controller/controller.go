@@ -107,13 +107,12 @@ type Controller struct {
 	// Notify, if there is one, is called after each change of what statuses depend on.
 	Notify func()
 
-	loop      loop
-	keeping   keeping
-	done      atomic.Int64 // compilations and checks
-	compiling atomic.Int32 // compilations under way
-	rejected  atomic.Bool  // the last check knew of something that an Envoy did not take
-	checking  sync.Mutex   // of the cache that checks share
-	again     *time.Timer  // of the next check that is due by time alone
+	loop     loop
+	keeping  keeping
+	done     atomic.Int64 // compilations and checks
+	rejected atomic.Bool  // the last check knew of something that an Envoy did not take
+	checking sync.Mutex   // of statuses
+	statuses statuses
 
 	acknowledged acknowledged
 
@@ -129,9 +128,10 @@ type loop struct {
 	until     time.Time // when the same input comes to something else, as a host will have drained; zero is never
 	collected time.Time
 	turns     turns
-	waiting   time.Time // since when there is a change whose turn has not come; zero for none
-	readError string    // the last one, empty since the input could be read again
-	failure   string    // why the last pass failed, empty where it did not, or of another input
+	waiting   time.Time   // since when there is a change whose turn has not come; zero for none
+	turn      *time.Timer // for the next turn
+	readError string      // the last one, empty since the input could be read again
+	failure   string      // why the last pass failed, empty where it did not, or of another input
 }
 
 // remembered is what a pass leaves to the next ones.
@@ -208,29 +208,43 @@ func (c *Controller) reread(since time.Time) {
 		c.loop.waiting = time.Time{} // what waited was taken back
 		return
 	}
-	since = c.takeTurn(&now, since)
-	c.loop.input, c.loop.failure = now, ""
-	c.pass(since)
+	since, next := c.takeTurn(&now, since)
+	if !now.equal(&c.loop.input) {
+		begun := time.Now()
+		c.loop.input, c.loop.failure = now, ""
+		c.pass(since)
+		c.loop.turns.end(time.Now(), time.Since(begun))
+	}
 	if !c.loop.waiting.IsZero() {
-		c.Again()
+		c.callAgain(next)
 	}
 }
 
-// takeTurn takes from an input the changes whose turn it is not yet. It gives the time of the first sign of a change that is in it.
-func (c *Controller) takeTurn(in *Input, since time.Time) time.Time {
-	if c.Again == nil {
-		return since
+// callAgain has the input read again at a time.
+func (c *Controller) callAgain(at time.Time) {
+	if c.loop.turn != nil {
+		c.loop.turn.Stop()
 	}
-	first, waits, waited := since, false, time.Duration(0)
+	c.loop.turn = time.AfterFunc(time.Until(at), c.Again)
+}
+
+// takeTurn takes from an input the changes whose turn it is not yet. It gives the time of the first sign of a change that is in it, and
+// when the next turn is.
+func (c *Controller) takeTurn(in *Input, since time.Time) (time.Time, time.Time) {
+	if c.Again == nil {
+		return since, time.Time{}
+	}
+	first, waited := since, time.Duration(0)
 	if !c.loop.waiting.IsZero() {
 		first, waited = c.loop.waiting, time.Since(c.loop.waiting)
 	}
-	if in.Sources, waits = c.loop.turns.take(c.loop.input.Sources, in.Sources, time.Now(), waited); !waits {
+	sources, waits, next := c.loop.turns.take(c.loop.input.Sources, in.Sources, time.Now(), waited)
+	if in.Sources = sources; !waits {
 		c.loop.waiting = time.Time{}
-		return first
+		return first, next
 	}
 	c.loop.waiting = first
-	return since
+	return since, next
 }
 
 // pass compiles and publishes the input that was read last, and says what that came to.

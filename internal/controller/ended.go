@@ -49,13 +49,3 @@ func (p *pass) retired(before policyconfig.KeyRing) (keys []compiler.RetiredKey)
 	}
 	return keys
 }
-
-// lookAgain has statuses looked at again at a time; zero is never.
-func (c *Controller) lookAgain(at time.Time) {
-	if c.again != nil {
-		c.again.Stop()
-	}
-	if !at.IsZero() {
-		c.again = time.AfterFunc(time.Until(at), c.Changed)
-	}
-}

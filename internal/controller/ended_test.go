@@ -50,7 +50,7 @@ func TestEnded(t *testing.T) {
 			}
 			var current json.RawMessage
 			told := func() string {
-				checked, err := c.Statuses(func(object.Ref) json.RawMessage { return current }, nil)
+				checked, err := c.Statuses(func(object.Ref) json.RawMessage { return current }, nil, false)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"maps"
+	"net/netip"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -15,6 +16,9 @@ type Known struct {
 	Draining   map[compiler.HostKey]time.Time          `json:"draining,omitempty"`
 	Left       map[string]*compiler.SelectedPod        `json:"left,omitempty"`
 	Nodes      *compiler.Nodes                         `json:"nodes,omitempty"`
+	// Own and Remote are those of compiler.Served.
+	Own    []netip.AddrPort `json:"own,omitempty"`
+	Remote bool             `json:"remote,omitempty"`
 }
 
 // Known gives what is known now.
@@ -27,6 +31,7 @@ func (c *Controller) Known() Known {
 	}
 	k := Known{
 		Incumbents: r.follower.Incumbents(), Draining: c.Memory.Draining.Since, Nodes: r.input.Nodes,
+		Own: c.Served.Own, Remote: c.Served.Remote,
 		Owners: map[compiler.HostKey]compiler.HostOwner{}, Left: map[string]*compiler.SelectedPod{},
 	}
 	for at, owner := range c.Memory.Owners.Of {
@@ -47,6 +52,6 @@ func (k *Known) Set(o *compiler.Options) {
 	o.Incumbents = k.Incumbents
 	maps.DeleteFunc(k.Left, func(_ string, pod *compiler.SelectedPod) bool { return pod == nil })
 	o.Envoy = &compiler.EnvoyOptions{Admin: compiler.NoAdmin, Served: &compiler.Served{
-		Owners: k.Owners, Draining: k.Draining, Selection: compiler.NewSelection(k.Left), Nodes: k.Nodes, Remote: true,
+		Owners: k.Owners, Draining: k.Draining, Selection: compiler.NewSelection(k.Left), Nodes: k.Nodes, Own: k.Own, Remote: k.Remote,
 	}}
 }

@@ -61,7 +61,7 @@ func TestNews(t *testing.T) {
 		if asks := asked > before; asks != step.asks {
 			t.Errorf("%s: statuses are asked for %v", step.name, asks)
 		}
-		checked, err := c.Statuses(nil, nil)
+		checked, err := c.Statuses(nil, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,8 +36,6 @@ func (p *pass) comeBy(again time.Time) {
 // compile makes a pass of an input, and remembers which hosts terminate, whose addresses are, and which pods Services have left. It costs
 // what has changed since the last one.
 func (c *Controller) compile(in Input) (*pass, error) {
-	c.compiling.Add(1)
-	defer c.compiling.Add(-1)
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	defer c.done.Add(1)

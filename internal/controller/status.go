@@ -3,20 +3,31 @@ package controller
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// Statuses says what statuses objects shall have by what was decided last, nothing if nothing was. Current gives those that they have.
-// No change waits for it. Pause, if there is one, is called now and then, and may hold it up.
-func (c *Controller) Statuses(current func(object.Ref) json.RawMessage, pause func()) (*compiler.CheckResult, error) {
+// statuses is what statuses depend on besides what a follower decides.
+type statuses struct {
+	served compiler.Served // when they were asked for last
+	// until is when the statuses of objects become others by time alone, and due tells when that is so.
+	until map[object.Ref]time.Time
+	due   *time.Timer
+}
+
+// Statuses says what statuses objects shall have by what was decided last, as far as it is something else than the last time, and those of
+// some objects, or all; nothing if nothing was decided. Current gives the statuses that they have. No change waits for it.
+func (c *Controller) Statuses(
+	current func(object.Ref) json.RawMessage, some []object.Ref, all bool,
+) (*compiler.CheckResult, error) {
 	c.checking.Lock()
 	defer c.checking.Unlock()
 	defer c.done.Add(1)
 	o := c.options(Input{})
-	o.Time, o.CurrentStatus, o.Pause = time.Now(), current, pause
+	o.Time, o.CurrentStatus = time.Now(), current
 	served := o.Envoy.Served
 	served.Rejected = map[string]string{}
 	for _, client := range c.Server.Clients() {
@@ -29,35 +40,99 @@ func (c *Controller) Statuses(current func(object.Ref) json.RawMessage, pause fu
 	}
 	served.Unacknowledged, served.Ended = c.unacknowledged(o.Time), c.Ended()
 	c.rejected.Store(len(served.Rejected) > 0)
-	checked, err := c.check(&o)
+	checked, err := c.check(&o, append(c.statuses.listOther(*served, o.Time), some...), all)
 	if err == nil {
-		c.lookAgain(checked.Until)
+		c.statuses.note(checked, c.Changed)
 	}
 	return checked, err
 }
 
-func (c *Controller) check(o *compiler.Options) (*compiler.CheckResult, error) {
-	decided, sources := c.recall(o)
+// listOther lists the objects of which something else is known now than the last time.
+func (s *statuses) listOther(now compiler.Served, at time.Time) (others []object.Ref) {
+	of := func(kind string) func(string) {
+		return func(key string) { others = append(others, object.ParseKey(kind, key)) }
+	}
+	was := s.served
+	visitOther(was.Rejected, now.Rejected, of(object.KindGateway))
+	visitOther(was.Proxies, now.Proxies, of(object.KindGateway))
+	visitOther(was.Unacknowledged, now.Unacknowledged, of(object.KindGateway))
+	visitOther(was.ClassParameters, now.ClassParameters, of(object.KindGatewayClass))
+	visitOther(was.Ended, now.Ended, func(ref object.Ref) { others = append(others, ref) })
+	for ref, until := range s.until {
+		if !until.After(at) {
+			others = append(others, ref)
+		}
+	}
+	s.served = now
+	return others
+}
+
+// visitOther visits the keys for which two maps do not have the same.
+func visitOther[K comparable, V any](was, now map[K]V, visit func(K)) {
+	for key, value := range now {
+		if before, had := was[key]; !had || !reflect.DeepEqual(before, value) {
+			visit(key)
+		}
+	}
+	for key := range was {
+		if _, has := now[key]; !has {
+			visit(key)
+		}
+	}
+}
+
+// note has statuses asked for again when one of them becomes another by time alone.
+func (s *statuses) note(checked *compiler.CheckResult, ask func()) {
+	if s.until == nil || checked.All {
+		s.until = map[object.Ref]time.Time{}
+	}
+	for _, ref := range checked.Without {
+		delete(s.until, ref)
+	}
+	for _, o := range checked.Objects {
+		if delete(s.until, o.Ref()); !o.Until.IsZero() {
+			s.until[o.Ref()] = o.Until
+		}
+	}
+	if s.due != nil {
+		s.due.Stop()
+	}
+	var next time.Time
+	for _, until := range s.until {
+		if next.IsZero() || until.Before(next) {
+			next = until
+		}
+	}
+	if !next.IsZero() {
+		s.due = time.AfterFunc(time.Until(next), ask)
+	}
+}
+
+func (c *Controller) check(o *compiler.Options, some []object.Ref, all bool) (*compiler.CheckResult, error) {
+	decided, sources := c.recall(o, some, all)
 	switch {
 	case decided != nil:
 		return decided.Statuses(*o), nil
 	case sources == nil:
 		return &compiler.CheckResult{}, nil
-	default: // they can't be followed
+	default: // the last changes came to nothing
 		return compiler.Statuses(sources, *o)
 	}
 }
 
-// recall puts what is remembered into options, as it is now. It gives what was decided last, or the sources that it was decided about
-// where these can't be followed.
-func (c *Controller) recall(o *compiler.Options) (*compiler.Decided, []compiler.Source) {
+// recall puts what is remembered into options, as it is now. It gives what was decided of some objects, or the sources that it was decided
+// about where later changes came to nothing.
+func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*compiler.Decided, []compiler.Source) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	r, served := &c.remembered, o.Envoy.Served
 	if r.input == nil {
 		return nil, nil
 	}
-	if decided := r.follower.Decided(); decided != nil {
+	if all {
+		r.follower.MarkAllStatuses()
+	}
+	if decided := r.follower.TakeDecided(some); decided != nil {
 		return decided, nil
 	}
 	served.Draining, served.Owners, served.Selection = c.Memory.Draining.Since, maps.Clone(c.Memory.Owners.Of), c.Memory.Selected.Now
@@ -67,14 +142,6 @@ func (c *Controller) recall(o *compiler.Options) (*compiler.Decided, []compiler.
 
 // Done counts the compilations and checks so far.
 func (c *Controller) Done() int64 { return c.done.Load() }
-
-// patience is how long a change counts as on its way after it was seen, if an Envoy does not acknowledge it before.
-const patience = 250 * time.Millisecond
-
-// IsBusy tells whether a change is on its way to Envoys.
-func (c *Controller) IsBusy() bool {
-	return c.compiling.Load() > 0 || c.Server.IsBusy(time.Now().Add(-patience))
-}
 
 // Answered says that an Envoy has taken a change as a whole, or rejected something. Statuses depend on what is rejected alone.
 func (c *Controller) Answered(rejects bool) {

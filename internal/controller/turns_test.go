@@ -52,7 +52,7 @@ func TestTurns(t *testing.T) {
 			for _, text := range c.inputs[1:] {
 				for waits := true; waits; {
 					var next []compiler.Source
-					next, waits = turns.take(last, sourcesOf(text), time.Unix(1000, 0), 0)
+					next, waits, _ = turns.take(last, sourcesOf(text), time.Unix(1000, 0), 0)
 					passes = append(passes, strings.Join(listChanged(last, next), " "))
 					last = next
 				}
@@ -86,7 +86,7 @@ func TestTurnsAge(t *testing.T) {
 	turns.take(nil, sourcesOf("a-1x100000"), at, 0)
 	for _, want := range []float64{100000, 50000, 25000} {
 		turns.age(at)
-		if got := turns.used["a"]; got != want {
+		if got := turns.used["a"].bytes; got != want {
 			t.Errorf("after %v it has had %v bytes, want %v", at.Sub(time.Unix(1000, 0)), got, want)
 		}
 		at = at.Add(halved)
@@ -102,7 +102,7 @@ func TestTurnsComeRound(t *testing.T) {
 	for pass := range 100 {
 		at := began.Add(time.Duration(pass) * 100 * time.Millisecond)
 		now := sourcesOf(fmt.Sprintf("a-2x100000 b-%dx10", pass+2))
-		next, _ := turns.take(last, now, at, at.Sub(began))
+		next, _, _ := turns.take(last, now, at, at.Sub(began))
 		if slices.Contains(listChanged(last, next), "a") {
 			if pass == 0 || at.Sub(began) > longestWait {
 				t.Errorf("its turn comes after %v", at.Sub(began))
@@ -112,4 +112,70 @@ func TestTurnsComeRound(t *testing.T) {
 		last = next
 	}
 	t.Error("its turn never comes")
+}
+
+// TestTurnsRest: whoever has much time of passes rests after each, four times as long, while others change something; what it changes
+// meanwhile is one change. Alone it never rests.
+func TestTurnsRest(t *testing.T) {
+	for name, c := range map[string]struct {
+		others string // besides the one whose passes take long
+		passes int    // of that one, of ten seconds
+	}{
+		"while others change something": {"b-%dx10", 25},
+		"alone":                         {"b-0x10", 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turns, last, began := turns{}, sourcesOf("a-1x1000 b-0x10"), time.Unix(1000, 0)
+			passes, asked, waiting := 0, 0, time.Time{}
+			for at := began; at.Sub(began) < 10*time.Second; {
+				number := int(at.Sub(began) / (10 * time.Millisecond))
+				now := sourcesOf(fmt.Sprintf("a-%dx1000 "+strings.Replace(c.others, "%d", fmt.Sprint(number), 1), number+2))
+				if waiting.IsZero() {
+					waiting = at
+				}
+				next, waits, again := turns.take(last, now, at, at.Sub(waiting))
+				asked++
+				if !waits {
+					waiting = time.Time{}
+				}
+				took := time.Millisecond
+				switch changed := listChanged(last, next); {
+				case slices.Contains(changed, "a"):
+					took = 100 * time.Millisecond
+					passes++
+				case len(changed) == 0:
+					if took = again.Sub(at); took <= 0 {
+						t.Fatalf("nobody's turn is at %v, and the next at once", at.Sub(began))
+					}
+					took = min(took, 10*time.Millisecond) // for the next change
+				}
+				at = at.Add(took)
+				turns.end(at, took)
+				last = next
+			}
+			if passes != c.passes {
+				t.Errorf("%d passes of 100 ms in ten seconds, want %d", passes, c.passes)
+			}
+		})
+	}
+}
+
+// TestTurnsApart: after a pass for several that took long each has its own, so that it is known whose takes long.
+func TestTurnsApart(t *testing.T) {
+	turns, at := turns{}, time.Unix(1000, 0)
+	changed := func(version int) []string {
+		next, _, _ := turns.take(sourcesOf("a-0x10 b-0x10"), sourcesOf(fmt.Sprintf("a-%dx10 b-%dx10", version, version)), at, 0)
+		return listChanged(sourcesOf("a-0x10 b-0x10"), next)
+	}
+	if got := changed(1); len(got) != 2 {
+		t.Errorf("the first pass is for %q", got)
+	}
+	turns.end(at, longPass)
+	if got := changed(2); len(got) != 1 {
+		t.Errorf("after a long one a pass is for %q", got)
+	}
+	at = at.Add(halved)
+	if got := changed(3); len(got) != 2 {
+		t.Errorf("after a while a pass is for %q", got)
+	}
 }

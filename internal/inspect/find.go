@@ -42,8 +42,8 @@ type finder struct {
 	line, begins, looked int
 }
 
-// find gives the pieces of a text in their order, each once.
-func find(text string, names map[string]bool) []*piece {
+// findPieces gives the pieces of a text in their order, each once.
+func findPieces(text string, names map[string]bool) []*piece {
 	f := &finder{text: text, names: names, seen: map[string]*piece{}, line: 1}
 	for at := 0; at < len(text); {
 		switch c := text[at]; {

@@ -122,7 +122,7 @@ func Inspect(text string, in Input) ([]Finding, error) {
 		}
 	}
 	var findings []Finding
-	for _, p := range find(text, names) {
+	for _, p := range findPieces(text, names) {
 		findings = append(findings, x.inspect(p))
 	}
 	return findings, nil

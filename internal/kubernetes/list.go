@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -25,6 +26,10 @@ type Listing struct {
 	Sources []compiler.Source
 	// Denied are the kinds that the caller may not read, or not outside of a namespace, with the API server's words.
 	Denied map[string]string
+	// Proxies has the Gateways whose proxies limpet runs, by namespace/name, once Readdress has said whose.
+	Proxies map[string]compiler.Proxies
+	// shown are the addresses of Gateways' statuses, by their names as sources.
+	shown map[string][]gatewayv1.GatewayStatusAddress
 }
 
 // listPage is how many objects are asked for at a time.
@@ -70,8 +75,11 @@ func List(ctx context.Context, config *rest.Config, namespace string) (*Listing,
 	if err := l.readReferred(ctx); err != nil {
 		return nil, err
 	}
-	listing := &Listing{Denied: l.denied}
+	listing := &Listing{Denied: l.denied, shown: map[string][]gatewayv1.GatewayStatusAddress{}}
 	for _, name := range slices.Sorted(maps.Keys(l.objects)) {
+		if strings.HasPrefix(name, gatewayKind.Kind+"/") {
+			listing.shown[name] = parseAddresses(l.objects[name].status)
+		}
 		listing.Sources = append(listing.Sources, compiler.Source{Name: name, Data: l.objects[name].text})
 	}
 	return listing, nil

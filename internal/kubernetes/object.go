@@ -43,13 +43,7 @@ func (o *object) takeAddresses() bool {
 		return true
 	}
 	o.addresses = g.Spec.Addresses
-	var fields map[string]any
-	if json.Unmarshal(o.text, &fields) != nil {
-		return true
-	}
-	spec, _ := fields["spec"].(map[string]any)
-	delete(spec, "addresses")
-	if text, err := json.Marshal(fields); err == nil {
+	if text, err := setAddresses(o.text, nil); err == nil {
 		o.text = text
 	}
 	return true

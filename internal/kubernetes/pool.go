@@ -55,8 +55,7 @@ func (p *Pool) give(name string, o *object) error {
 	if !found {
 		return nil
 	}
-	spec["addresses"] = []any{map[string]any{"type": string(gatewayv1.IPAddressType), "value": at.String()}}
-	text, err := json.Marshal(fields)
+	text, err := setAddresses(o.text, []netip.Addr{at})
 	if err == nil {
 		o.text = text
 	}

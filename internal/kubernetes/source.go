@@ -37,7 +37,7 @@ type Source struct {
 
 	client dynamic.Interface
 	log    *slog.Logger
-	// changed has a value while there is a change that Next has not told of, and written likewise for WaitForStatus.
+	// changed has a value while there is a change that Next has not told of, and written while there are objects in restated.
 	changed, written chan struct{}
 
 	lock    sync.Mutex
@@ -49,6 +49,8 @@ type Source struct {
 	since   time.Time // when the first change came that Next has not told of
 	watches map[schema.GroupKind]*watch
 	writing map[string]bool // objects whose statuses are being written
+	// restated are the objects of whose statuses others have written something.
+	restated map[apiobject.Ref]bool
 	// references counts the objects that refer to a Secret or ConfigMap, by its name; reading are those that are being read, true for once
 	// more after that, and settled has a value when one was.
 	references map[string]int
@@ -82,6 +84,7 @@ func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 	return &Source{
 		client: client, log: log, changed: make(chan struct{}, 1), written: make(chan struct{}, 1),
 		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{}, writing: map[string]bool{},
+		restated:   map[apiobject.Ref]bool{},
 		references: map[string]int{}, reading: map[string]bool{}, settled: make(chan struct{}, 1),
 		readers: make(chan struct{}, mostReaders), away: map[schema.GroupVersionResource]Fault{},
 	}
@@ -273,7 +276,7 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	case before == nil, !bytes.Equal(before.text, o.text):
 		s.noteChange()
 	case !bytes.Equal(before.status, o.status) && !s.writing[name]:
-		wake(s.written)
+		s.restate(name)
 	}
 	if before != nil && bytes.Equal(before.text, o.text) {
 		o.text = before.text // so that whoever compares sees at once that it is the same
@@ -461,8 +464,24 @@ func (s *Source) noteStatus(name string, of *object, written *unstructured.Unstr
 		next.status, _ = json.Marshal(written.Object["status"]) // which came as JSON
 		s.objects[name] = &next
 	case now != of && (written == nil || now == nil || now.ResourceVersion != written.GetResourceVersion()):
-		wake(s.written)
+		s.restate(name)
 	}
+}
+
+// restate notes that others have written something of an object's status.
+func (s *Source) restate(name string) {
+	kind, key, _ := strings.Cut(name, "/")
+	s.restated[apiobject.ParseKey(kind, key)] = true
+	wake(s.written)
+}
+
+// takeRestated gives the objects of whose statuses others have written something since this was last asked for.
+func (s *Source) takeRestated() []apiobject.Ref {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	some := slices.Collect(maps.Keys(s.restated))
+	clear(s.restated)
+	return some
 }
 
 // errNotFollowed says that an object is of a kind that is not followed, or is gone.

@@ -23,19 +23,15 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	apiobject "github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // StatusWriter writes what became of objects into their statuses. Of several processes one may run at a time.
 type StatusWriter struct {
 	Source *Source
-	// Find says what became of objects; what it gives is the whole status, other controllers' entries included, which current has. It
-	// calls pause now and then, which may hold it up.
+	// Find says what became of objects; what it gives is the whole status, other controllers' entries included, which current has.
 	Find FindStatuses
 	Log  *slog.Logger
-	// IsBusy, if there is one, tells whether there is something that statuses are to wait for.
-	IsBusy func() bool
 	// Written, if there is one, is told what became of each write.
 	Written func(result string)
 	// Metrics, if there are any, are of the queues of objects.
@@ -47,18 +43,24 @@ type StatusWriter struct {
 	// first is of Gateways and their classes, which say of all the others how they stand, and rest of those.
 	first, rest workqueue.TypedRateLimitingInterface[statusKey]
 
+	// all says that all statuses are to be found out, and again are objects that are to be looked at once more.
+	all   bool
+	again []apiobject.Ref
+	kinds map[string]schema.GroupKind // of those that have statuses, by name
+
 	lock    sync.Mutex
 	desired map[statusKey][]byte // as JSON
 	// settled are the statuses that were compared with what they shall be, and were that.
 	settled map[statusKey]settledStatus
-	// looks counts the looks at all objects, and wrote has the number of the one during which an object was written last, underWay
+	// looks counts the looks at objects, and wrote has the number of the one during which an object was written last, underWay
 	// while it is.
 	looks int
 	wrote map[statusKey]int
 }
 
-// FindStatuses finds out what the statuses of all objects shall be. Current gives those that they have.
-type FindStatuses func(current func(apiobject.Ref) json.RawMessage, pause func()) (*compiler.CheckResult, error)
+// FindStatuses finds out what the statuses of objects shall be: of those of which it is something else than the last time, and of some
+// more, or all. Current gives those that they have.
+type FindStatuses func(current func(apiobject.Ref) json.RawMessage, some []apiobject.Ref, all bool) (*compiler.CheckResult, error)
 
 // underWay is of a write that has not come to its end.
 const underWay = math.MaxInt
@@ -87,8 +89,8 @@ const (
 // writers is how many objects are written at a time.
 const writers = 4
 
-// statusPause is how long objects are left alone at least between two looks at all of them: what changes meanwhile is one write.
-const statusPause = 250 * time.Millisecond
+// statusPause is how long objects are left alone at least between two looks at them: what changes meanwhile is one write.
+const statusPause = 25 * time.Millisecond
 
 // A status that could not be written is tried again after firstRetry, then twice that, at last every lastRetry; of all together so many a
 // second, after so many at once.
@@ -109,6 +111,7 @@ func (w *StatusWriter) Wake() { wake(w.wake) }
 // Run writes until ctx ends.
 func (w *StatusWriter) Run(ctx context.Context) {
 	w.first, w.rest = w.newQueue("gateway-statuses"), w.newQueue("statuses")
+	w.all, w.kinds = true, map[string]schema.GroupKind{}
 	w.desired, w.settled, w.wrote = map[statusKey][]byte{}, map[statusKey]settledStatus{}, map[statusKey]int{}
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -122,15 +125,13 @@ func (w *StatusWriter) Run(ctx context.Context) {
 		})
 	}
 	for ctx.Err() == nil {
-		l := beginLook(w.IsBusy)
-		w.compute(l.pause)
-		rest := max(statusPause, l.rest())
+		w.compute()
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
 		case <-w.Source.written:
 		}
-		pause(ctx, rest)
+		pause(ctx, statusPause)
 	}
 	w.first.ShutDown()
 	w.rest.ShutDown()
@@ -154,19 +155,18 @@ func newStatusLimiter() workqueue.TypedRateLimiter[statusKey] {
 	)
 }
 
-// compute finds out what the statuses shall be, and queues the objects that have another one.
-func (w *StatusWriter) compute(pause parallel.Pause) {
+// compute finds out what statuses shall be, and queues the objects that have another one.
+func (w *StatusWriter) compute() {
 	w.lock.Lock()
 	w.looks++
 	w.lock.Unlock()
-	checked, err := w.Find(w.Source.statusOf, pause)
-	if err != nil {
+	checked, err := w.Find(w.Source.statusOf, append(w.again, w.Source.takeRestated()...), w.all)
+	if w.all, w.again = err != nil, nil; err != nil {
 		w.Log.Error("statuses can't be found out; they stay as they are", "reason", err)
 		return
 	}
-	w.setDesired(w.format(checked.Objects, pause))
-	for i, o := range checked.Objects {
-		pause.TakeAfter(i + 1)
+	w.setDesired(checked)
+	for _, o := range checked.Objects {
 		key := keyOf(o)
 		if c, err := w.compare(key); err == nil && c.patch != nil {
 			w.queueOf(key).Add(key)
@@ -174,40 +174,39 @@ func (w *StatusWriter) compute(pause parallel.Pause) {
 	}
 }
 
-// format gives statuses as JSON.
-func (w *StatusWriter) format(objects []status.Object, pause parallel.Pause) map[statusKey][]byte {
-	texts := make(map[statusKey][]byte, len(objects))
-	for i, o := range objects {
-		pause.TakeAfter(i + 1)
+// setDesired notes what statuses shall be from now on. An object that was written during the look was looked at without that: it would get
+// other times for what it says already, so the next look decides.
+func (w *StatusWriter) setDesired(checked *compiler.CheckResult) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	before := w.desired
+	if checked.All {
+		w.desired, w.settled = make(map[statusKey][]byte, len(checked.Objects)), map[statusKey]settledStatus{}
+	}
+	for _, ref := range checked.Without {
+		key := statusKey{w.kinds[ref.Kind], ref.Namespace, ref.Name}
+		delete(w.desired, key)
+		delete(w.settled, key)
+	}
+	for _, o := range checked.Objects {
 		key := keyOf(o)
 		text, err := json.Marshal(o.Status)
 		if err != nil {
 			w.Log.Error("a status can't be written", "object", key.String(), "reason", err)
 			continue
 		}
-		texts[key] = text
-	}
-	return texts
-}
-
-// setDesired notes what the statuses shall be from now on. An object that was written during the look was looked at without that: it
-// would get other times for what it says already, so the next look decides.
-func (w *StatusWriter) setDesired(texts map[statusKey][]byte) {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	for key, text := range texts {
-		before, written := w.desired[key], w.wrote[key] >= w.looks
+		w.kinds[o.Kind] = key.kind
+		was, written := before[key], w.wrote[key] >= w.looks
 		if written {
+			w.again = append(w.again, o.Ref())
 			wake(w.wake)
 		}
-		if written && before != nil || bytes.Equal(before, text) {
-			text = before // so that it is held once
+		if written && was != nil || bytes.Equal(was, text) {
+			text = was // so that it is held once
 		}
-		texts[key] = text
+		w.desired[key] = text
 	}
 	maps.DeleteFunc(w.wrote, func(_ statusKey, during int) bool { return during < w.looks })
-	maps.DeleteFunc(w.settled, func(key statusKey, _ settledStatus) bool { return texts[key] == nil })
-	w.desired = texts
 }
 
 // queueOf is the queue that an object is in.
@@ -236,6 +235,8 @@ func (w *StatusWriter) writeNext(ctx context.Context, queue workqueue.TypedRateL
 		return true
 	case result == WriteFailed:
 		w.Log.Warn("a status can't be written, and is tried again", "object", key.String(), "reason", err)
+		queue.AddRateLimited(key)
+	case result == WriteConflict: // with what is on its way here
 		queue.AddRateLimited(key)
 	default:
 		queue.Forget(key)

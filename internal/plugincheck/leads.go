@@ -1,6 +1,7 @@
 package plugincheck
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,17 +13,30 @@ import (
 type ledRoute struct {
 	place
 	index int
-	// value is that of the header which it matches; empty for the route with the weights.
-	value string
+	// value is that of the header which it matches; empty for a route with weights. match is what else it matches.
+	value, match string
+	// leads are those of its policy to its clusters, by their places there.
+	leads map[int]policyconfig.Lead
 }
 
-// checkRevoked: a tag that no lead has revokes nobody's sessions.
+// isFor tells whether it is for sessions at one of a split's backends.
+func (r *ledRoute) isFor(weighted *ledRoute) bool {
+	return r.value != "" && r.host.node == weighted.host.node &&
+		slices.ContainsFunc(slices.Collect(maps.Values(weighted.leads)), func(l policyconfig.Lead) bool { return l.Value() == r.value })
+}
+
+// checkRevoked: a tag that no lead has revokes nobody's sessions. Those of a scope are of all of its policies.
 func (c *checker) checkRevoked(at value, policies []policyconfig.Policy) {
+	tags := map[string][]uint32{} // by scopes
 	for i := range policies {
-		leads := readLeads(&policies[i])
-		for j, text := range policies[i].Revocation.Backends {
+		for _, l := range readLeads(&policies[i]) {
+			tags[policies[i].Scope] = append(tags[policies[i].Scope], l.Backend)
+		}
+	}
+	for i, p := range policies {
+		for j, text := range p.Revocation.Backends {
 			b, err := policyconfig.ParseRevokedBackend(text)
-			if err == nil && !slices.ContainsFunc(leads, func(l policyconfig.Lead) bool { return l.Backend == b.Tag }) {
+			if err == nil && !slices.Contains(tags[p.Scope], b.Tag) {
 				c.add(at, "policies[%d].revocation.backends[%d]: Not found: %q: no item of leads has this tag, so that no session is void by it; "+
 					"copy the tag of the backend from leads", i, j, text)
 			}
@@ -67,66 +81,98 @@ func (t *table) checkLeads(manager value) {
 
 // checkLed checks one policy's leads against its routes.
 func (t *table) checkLed(number int, p *policyconfig.Policy) {
-	at := t.chain.plugin.at.get("value")
-	routes := t.listLed(p)
-	if len(routes) == 0 {
-		return // elsewhere, or checkNames says so
-	}
-	backends, clusters, values := map[string]uint32{}, []string{}, []string{""}
-	for _, r := range routes {
-		clusters, values = append(clusters, r.clusterNames()...), append(values, r.value)
-	}
-	for j, l := range readLeads(p) {
+	routes := t.listLed(p) // none: they are elsewhere, or checkNames says so
+	backends, said := map[string]uint32{}, map[string]bool{}
+	for _, l := range readLeads(p) {
 		backends[l.Cluster] = l.Backend
-		if !slices.Contains(clusters, l.Cluster) && !slices.Contains(clusters, "") {
-			t.add(at, "policies[%d].leads[%d]: Not found: %q: no route of the policy leads to this cluster%s", number, j, l.Cluster,
-				suggest.DidYouMean(l.Cluster, clusters))
-		}
-		if !slices.Contains(values, l.Value()) {
-			values = append(values, l.Value()) // which is said once
-			t.add(at, "policies[%d].leads[%d]: Not found: no route of the policy matches the header %s with %q: sessions of this backend go by "+
-				"the weights; add one that leads to it, in front of the route with the weights", number, j, t.chain.backendHeader(), l.Value())
+	}
+	for i := range routes {
+		t.checkLedRoute(p, &routes[i], backends, said)
+	}
+	for i := range routes {
+		if routes[i].value == "" {
+			t.checkCopies(number, p, &routes[i], routes)
 		}
 	}
-	for _, r := range routes {
-		t.checkLedRoute(p, r, backends)
-	}
-	t.checkLedOrder(p, routes)
 }
 
-// checkLedRoute: the filter tells a session's backend by the cluster, and a route that the header leads to has that backend's alone.
-func (t *table) checkLedRoute(p *policyconfig.Policy, r ledRoute, backends map[string]uint32) {
+// checkLedRoute: the filter tells a session's backend by the cluster, and a route that the header leads to has that backend's alone. It is
+// said once that a cluster has no lead.
+func (t *table) checkLedRoute(p *policyconfig.Policy, r *ledRoute, backends map[string]uint32, said map[string]bool) {
 	led, err := policyconfig.ParseLead("x " + r.value)
 	for _, d := range r.destinations() {
-		tag, known := backends[d.clusterName()]
+		name := d.clusterName()
+		tag, known := backends[name]
 		switch {
 		case known && err == nil && tag != led.Backend:
 			t.add(d.where(), "cluster %q is of another backend than the header's value %q, by leads of policy %q: sessions change their backend "+
-				"here", d.clusterName(), r.value, p.Name)
-		case !known && d.clusterName() != "":
+				"here", name, r.value, p.Name)
+		case !known && name != "" && !said[name]:
+			said[name] = true
 			t.add(d.where(), "cluster %q has no item in leads of policy %q: sessions that begin there go by the weights on every request; add "+
-				"\"%s TAGS\", with those of its backend", d.clusterName(), p.Name, d.clusterName())
+				"\"%s TAGS\", with those of its backend", name, p.Name, name)
 		}
 	}
 }
 
-// checkLedOrder: of two routes for a request Envoy takes the first, and what refuses requests behind limpet goes by the route of then.
-func (t *table) checkLedOrder(p *policyconfig.Policy, routes []ledRoute) {
-	for _, weighted := range routes {
-		if weighted.value != "" {
-			continue
-		}
-		for _, led := range routes {
-			if led.value == "" || led.host.node != weighted.host.node {
-				continue
-			}
-			if led.index > weighted.index && t.matchWithoutLead(led.route) == t.matchWithoutLead(weighted.route) {
-				t.add(led.route, "stands behind the route with the weights, %q, which takes all of its requests: put it in front",
-					weighted.route.get("name").text())
-			}
-			t.checkLedSettings(p, led, weighted)
+// checkCopies: each backend of a route with weights has a route of the same virtual host to which its sessions are led. Of two routes for
+// a request Envoy takes the first.
+func (t *table) checkCopies(number int, p *policyconfig.Policy, weighted *ledRoute, routes []ledRoute) {
+	for _, j := range slices.Sorted(maps.Keys(weighted.leads)) {
+		value := weighted.leads[j].Value()
+		same := func(r ledRoute) bool { return r.value == value && r.isFor(weighted) }
+		if value != "" && !slices.ContainsFunc(routes, same) {
+			t.addOnce(t.chain.plugin.at.get("value"), "policies[%d].leads[%d]: Not found: no route of the policy matches the header %s with %q: "+
+				"sessions of this backend go by the weights; add one that leads to it, in front of the route with the weights",
+				number, j, t.chain.backendHeader(), value)
 		}
 	}
+	for _, led := range routes {
+		if led.value != "" && led.host.node == weighted.host.node && led.index > weighted.index && led.match == weighted.match {
+			t.add(led.route, "stands behind the route with the weights, %q, which takes all of its requests: put it in front",
+				weighted.route.get("name").text())
+		}
+		others := func(r ledRoute) bool { return r.value == "" && r.match == led.match && led.isFor(&r) }
+		if led.isFor(weighted) && (led.match == weighted.match || !slices.ContainsFunc(routes, others)) {
+			t.checkLedSettings(p, led, *weighted)
+		}
+	}
+}
+
+// checkLeadClusters: a lead tells a backend's sessions by its cluster, to which some route of the policy leads, in whichever table.
+func (t *table) checkLeadClusters(number int, p *policyconfig.Policy) {
+	var clusters []string
+	for _, other := range t.checked {
+		if !slices.ContainsFunc(other.chain.plugin.config.Policies, func(o policyconfig.Policy) bool { return o.Name == p.Name }) {
+			continue
+		}
+		if other.open {
+			return
+		}
+		for _, r := range other.listLed(p) {
+			clusters = append(clusters, r.allClusters()...)
+		}
+	}
+	if len(clusters) == 0 || slices.Contains(clusters, "") {
+		return
+	}
+	for j, l := range readLeads(p) {
+		if !slices.Contains(clusters, l.Cluster) {
+			t.addOnce(t.chain.plugin.at.get("value"), "policies[%d].leads[%d]: Not found: %q: no route of the policy leads to this cluster%s",
+				number, j, l.Cluster, suggest.DidYouMean(l.Cluster, clusters))
+		}
+	}
+}
+
+// allClusters are where a route leads to, at weight 0 too; "" for where the request says.
+func (r *ledRoute) allClusters() (names []string) {
+	for _, one := range r.route.get("route").get("weighted_clusters").get("clusters").items() {
+		names = append(names, one.get("name").text())
+	}
+	if names == nil {
+		names = append(names, r.route.get("route").get("cluster").text())
+	}
+	return names
 }
 
 // checkLedSettings: filters behind limpet see the settings of the route to which a session is led.
@@ -136,7 +182,7 @@ func (t *table) checkLedSettings(p *policyconfig.Policy, led, weighted ledRoute)
 	for _, name := range names {
 		at := slices.IndexFunc(t.chain.filters, func(f filter) bool { return f.name == name })
 		if at > t.chain.limpet && own.get(name).missing() {
-			t.add(own, "Required value: %q, as route %q has it: the filter is behind limpet, so that requests with a session of policy %q go "+
+			t.addOnce(own, "Required value: %q, as route %q has it: the filter is behind limpet, so that requests with a session of policy %q go "+
 				"without; or put it in front of limpet", name, weighted.route.get("name").text(), p.Name)
 		}
 	}
@@ -144,11 +190,23 @@ func (t *table) checkLedSettings(p *policyconfig.Policy, led, weighted ledRoute)
 
 // listLed are the routes of a policy, in order.
 func (t *table) listLed(p *policyconfig.Policy) (all []ledRoute) {
+	leads := readLeads(p)
 	for _, host := range t.hosts {
 		for i, route := range routesOf(host.host) {
-			if slices.Contains(p.Routes, route.get("name").text()) && !route.get("route").missing() {
-				all = append(all, ledRoute{place{host.table, host.host, route, value{}}, i, t.leadValue(route)})
+			if !slices.Contains(p.Routes, route.get("name").text()) || route.get("route").missing() {
+				continue
 			}
+			r := ledRoute{
+				place: place{host.table, host.host, route, value{}}, index: i,
+				value: t.leadValue(route), match: t.matchWithoutLead(route), leads: map[int]policyconfig.Lead{},
+			}
+			clusters := r.allClusters()
+			for j, l := range leads {
+				if slices.Contains(clusters, l.Cluster) {
+					r.leads[j] = l
+				}
+			}
+			all = append(all, r)
 		}
 	}
 	return all

@@ -143,6 +143,7 @@ func (t *table) checkNames() {
 					i, j, name, suggest.DidYouMean(name, t.names))
 			}
 		}
+		t.checkLeadClusters(i, &t.chain.plugin.config.Policies[i])
 		for j, name := range p.Clusters {
 			if len(clusters) > 0 && !slices.Contains(clusters, name) && !slices.Contains(clusters, "") {
 				t.add(policies, "policies[%d].clusters[%d]: Not found: %q: no route of the policy leads to this cluster%s",

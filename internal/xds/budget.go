@@ -1,6 +1,9 @@
 package xds
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 // What is reckoned for a stream, and for each name that an Envoy says that it has or wants: entries of maps, besides the text.
 const (
@@ -20,31 +23,62 @@ const moreThanNames = 1 << 20
 // for.
 func mostMessage(named int) int { return named + moreThanNames }
 
-// budget is what the Envoys of all Gateways may cost together, in bytes. A namespace may have three quarters of it, and where all is used
-// no more than its part of it.
+// budget is what the Envoys of all Gateways may cost together, in bytes. A namespace may have three quarters of it. Where all is used, who
+// has no more than an equal part may have it, and the connections that cost the most go of who has more.
 type budget struct {
 	most int // 0 for any number
 
-	lock sync.Mutex
-	all  int
-	of   map[string]int // by namespace
+	lock    sync.Mutex
+	all     int
+	of      map[string]int // by namespace
+	streams map[*stream]int
 }
 
-// change takes more for a namespace, or less; false if there is not so much.
-func (b *budget) change(namespace string, by int) bool {
+func newBudget(most int) budget {
+	return budget{most: most, of: map[string]int{}, streams: map[*stream]int{}}
+}
+
+// reckon has a stream cost so much, and not what it has cost before; false if there is not so much, or the stream has to go. It gives those
+// that have to go for it.
+func (b *budget) reckon(one *stream, cost int) (is bool, going []*stream) {
 	if b.most == 0 {
-		return true
+		return true, nil
 	}
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	own := b.of[namespace] + by
+	by := cost - b.streams[one]
+	own := b.of[one.namespace] + by
 	parts := max(1, len(b.of))
-	if by > 0 && (own > b.most/4*3 || b.all+by > b.most && own > b.most/parts) {
-		return false
+	if one.goes || by > 0 && (own > b.most/4*3 || b.all+by > b.most && own > b.most/parts) {
+		return false, nil
 	}
+	b.set(one, cost)
+	for b.all > b.most {
+		most := b.findMost()
+		b.set(most, 0)
+		most.goes = true
+		going = append(going, most)
+	}
+	return true, going
+}
+
+func (b *budget) set(one *stream, cost int) {
+	by := cost - b.streams[one]
 	b.all += by
-	if b.of[namespace] = own; own == 0 {
-		delete(b.of, namespace)
+	if b.of[one.namespace] += by; b.of[one.namespace] == 0 {
+		delete(b.of, one.namespace)
 	}
-	return true
+	if b.streams[one] = cost; cost == 0 {
+		delete(b.streams, one)
+	}
+}
+
+// findMost finds the stream that costs the most, of the namespace whose streams do.
+func (b *budget) findMost() (most *stream) {
+	for one, cost := range b.streams {
+		if most == nil || cmp.Or(cmp.Compare(b.of[one.namespace], b.of[most.namespace]), cmp.Compare(cost, b.streams[most])) > 0 {
+			most = one
+		}
+	}
+	return most
 }

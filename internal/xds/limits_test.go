@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -173,33 +175,110 @@ func TestServerBudget(t *testing.T) {
 	}
 }
 
-// TestBudget: where all is used, who has less than their part of it may have more, and nobody else.
+// TestBudget: where all is used, who has no more than an equal part may have it, and nobody else; who has more gives it up. However many
+// namespaces there are, they have no more than there is together.
 func TestBudget(t *testing.T) {
-	b := budget{most: 100, of: map[string]int{}}
+	b := newBudget(100)
+	streams := map[string]*stream{}
 	for i, step := range []struct {
-		namespace string
-		by        int
-		want      bool
+		stream string // its namespace, and a number
+		cost   int
+		want   bool
+		going  string
 	}{
-		{"a", 76, false},
-		{"a", 75, true},
-		{"b", 25, true},
-		{"a", 1, false},
-		{"b", 25, true}, // half of it
-		{"b", 1, false},
-		{"c", 33, true}, // that came later
-		{"a", -75, true},
-		{"b", 17, true},
-		{"b", -67, true},
-		{"c", -33, true},
+		{"a1", 76, false, ""},
+		{"a1", 50, true, ""},
+		{"a2", 25, true, ""},
+		{"a3", 1, false, ""},
+		{"b1", 25, true, ""},
+		{"a2", 26, false, ""},
+		{"b2", 25, true, "a1"}, // half of it
+		{"a1", 1, false, ""},   // it goes
+		{"b3", 1, true, ""},
+		{"c1", 33, true, "b1"}, // that came later
+		{"c2", 1, true, ""},
+		{"c3", 10, true, ""},
+		{"d1", 25, true, "c1"},
+		{"d1", 0, true, ""},
 	} {
-		if got := b.change(step.namespace, step.by); got != step.want {
-			t.Errorf("step %d, %s %+d: %v", i, step.namespace, step.by, got)
+		one := streams[step.stream]
+		if one == nil {
+			one = &stream{namespace: step.stream[:1]}
+			streams[step.stream] = one
+		}
+		got, going := b.reckon(one, step.cost)
+		names := ""
+		for name, other := range streams {
+			if slices.Contains(going, other) {
+				names += name
+			}
+		}
+		if got != step.want || names != step.going || b.all > b.most {
+			t.Errorf("step %d, %s %d: %v, and %q go; %d are used: %v", i, step.stream, step.cost, got, names, b.all, b.of)
 		}
 	}
-	if b.all != 0 || len(b.of) != 0 {
+	for _, one := range streams {
+		b.reckon(one, 0)
+	}
+	if b.all != 0 || len(b.of) != 0 || len(b.streams) != 0 {
 		t.Errorf("%d are left, of %v", b.all, b.of)
 	}
+}
+
+// TestServerBudgetOfMany: namespaces that come one after the other have no more than there is together. For each that has less than an
+// equal part connections go of who has the most, and are told of.
+func TestServerBudgetOfMany(t *testing.T) {
+	const room = 8
+	s, log, connect := startServer(t, Options{Deadline: time.Second, Budget: room * streamCost})
+	for i, streams := range []int{6, 4, 2, 2, 1} {
+		key := fmt.Sprintf("evil%d/gw", i)
+		s.Set(key, listed(t, time.Now(), "cluster a"))
+		for range streams {
+			if _, err := connect("node", key).receive(); err != nil {
+				t.Fatalf("one of %s is told %v", key, err)
+			}
+		}
+	}
+	await(t, "no more are there than there is room for", func() bool { return len(s.Clients()) == room })
+	if !log.has("refused rpc error: code = ResourceExhausted desc = the Envoys of namespace evil0") {
+		t.Error("it is not told")
+	}
+	if _, err := connect("node", "evil0/gw").receive(); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("who had the most is told %v", err)
+	}
+}
+
+// TestServerUnread: what Envoys do not read is kept for as many as there is room for. Those that come after wait, and get it where others
+// have taken theirs.
+func TestServerUnread(t *testing.T) {
+	const streams, room, size = 12, 3, 1 << 20
+	registry := prometheus.NewRegistry()
+	s, _, connect := startServer(t, Options{
+		Deadline: time.Second, Budget: (room*(size+2*streamCost) + streams*streamCost) / 3 * 4, Metrics: NewMetrics(registry),
+	})
+	s.Set("evil/gw", listed(t, time.Now(), "cluster large "+strings.Repeat("x", size)))
+	s.Set("shop/gw", listed(t, time.Now(), "cluster a"))
+	var all []*session
+	for range streams {
+		all = append(all, connect("node", "evil/gw"))
+	}
+	sent := func() float64 { return valueOf(t, registry, "limpet_xds_pushes_total", Cluster.String()) }
+	await(t, "all are there, and some are sent something", func() bool { return len(s.Clients()) == streams && sent() >= room })
+	if _, err := connect("node", "shop/gw").receive(); err != nil {
+		t.Errorf("another namespace's is told %v", err)
+	}
+	if n := sent(); n > room+1 {
+		t.Errorf("%.0f are sent what they do not read, with room for %d", n, room)
+	}
+	var reading sync.WaitGroup
+	for i, one := range all {
+		reading.Go(func() {
+			if _, err := one.receive(); err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+	}
+	reading.Wait()
 }
 
 // TestWithhold: endpoints go without the addresses that have passed to another pod until the server may tell of those, and all else goes on.

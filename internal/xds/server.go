@@ -103,7 +103,7 @@ func NewServer(o Options) *Server {
 	}
 	s := &Server{
 		options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsTold, refusalsAtOnce),
-		budget: budget{most: o.Budget, of: map[string]int{}},
+		budget: newBudget(o.Budget),
 	}
 	s.kept.Store(math.MaxUint64)
 	s.gate = &callers.Gate{
@@ -193,29 +193,6 @@ func (s *Server) HasLatestRoutes(c ClientStatus) bool {
 	return latest == nil || c.routed >= latest.number
 }
 
-// IsBusy tells whether Envoys are on their way to something that was seen after a time. One that is late or has not taken something does
-// not count.
-func (s *Server) IsBusy(after time.Time) bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, g := range s.gateways {
-		if g.latest != nil && g.latest.Since.After(after) && g.isBehind() {
-			return true
-		}
-	}
-	return false
-}
-
-// isBehind tells whether there is an Envoy that will acknowledge what is served, and has not yet.
-func (g *gateway) isBehind() bool {
-	for one := range g.streams {
-		if c := one.status.Load(); c.Generation != g.latest.Generation && c.Late == "" && len(c.Rejected) == 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Gateways are those that there is something for, in order; those that are gone as long as they have proxies.
 func (s *Server) Gateways() []string {
 	s.lock.Lock()
@@ -233,7 +210,7 @@ func (s *Server) Gateways() []string {
 // join lets a stream in, unless there are as many of its Gateway from its address as there may be, or of its namespace.
 func (s *Server) join(gateway string, one *stream) error {
 	if !one.reckon(streamCost) {
-		return s.excess("memory", "the Envoys of namespace %s come to more than there is room for", one.namespace)
+		return one.excess()
 	}
 	s.lock.Lock()
 	defer s.lock.Unlock()

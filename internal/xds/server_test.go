@@ -174,41 +174,6 @@ func TestServerEndpoints(t *testing.T) {
 	}
 }
 
-// TestServerIsBusy: something is on its way until each Envoy has it that will, for as long as somebody waits for it.
-func TestServerIsBusy(t *testing.T) {
-	s, log, connect := startServer(t, Options{Deadline: 50 * time.Millisecond})
-	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
-	s.Set("default/one", listed(t, time.Now(), "cluster a"))
-	if s.IsBusy(ago(time.Hour)) {
-		t.Error("it is busy without Envoys")
-	}
-	one := connect("one", "default/one")
-	message, err := one.stream.Recv()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !s.IsBusy(ago(time.Hour)) || s.IsBusy(time.Now()) {
-		t.Errorf("it is not busy with what it has sent, but with what nobody waits for: %v", s.IsBusy(time.Now()))
-	}
-	await(t, "it is late", func() bool { return log.has("late one") })
-	if s.IsBusy(ago(time.Hour)) {
-		t.Error("it is busy with an Envoy that is late")
-	}
-	one.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: message.GetTypeUrl(), ResponseNonce: message.GetNonce()})
-	one.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: Endpoint.URL(), ResourceNamesSubscribe: []string{"a"}})
-	if _, err := one.receive(); err != nil {
-		t.Fatal(err)
-	}
-	one.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: Listener.URL()})
-	if _, err := one.receive(); err != nil {
-		t.Fatal(err)
-	}
-	await(t, "it has everything", func() bool { return log.has("live one") })
-	if s.IsBusy(ago(time.Hour)) {
-		t.Error("it is busy with an Envoy that has everything")
-	}
-}
-
 // TestServerRemove: a Gateway that is gone is shown as long as it has proxies. Those that come back later are to have nothing.
 func TestServerRemove(t *testing.T) {
 	s, _, connect := startServer(t, Options{Deadline: time.Second})

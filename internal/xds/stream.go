@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/callers"
 )
@@ -32,16 +33,20 @@ func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryServic
 
 // stream is a connection with its client.
 type stream struct {
-	server *Server
-	client *client
-	to     adsStream
-	caller *callers.Caller
-	host   string // that it comes from
-	inbox  inbox
-	// namespace is that of its Gateway, and reckoned what of the budget it has.
-	namespace string
-	reckoned  int
-	status    atomic.Pointer[ClientStatus]
+	server    *Server
+	client    *client
+	to        adsStream
+	caller    *callers.Caller
+	host      string // that it comes from
+	inbox     inbox
+	namespace string // of its Gateway
+	// outgoing are messages that have not been sent, and owed the sizes of large ones that the Envoy has yet to answer, by their nonces:
+	// until it has taken them they are kept for it.
+	outgoing []*discoveryv3.DeltaDiscoveryResponse
+	owed     map[string]int
+	// goes says that its connection is ended, so that others have room. It is the budget's.
+	goes   bool
+	status atomic.Pointer[ClientStatus]
 }
 
 // inbox has what is new of a Gateway, until a stream looks at it.
@@ -125,6 +130,7 @@ func (s *Server) newStream(to adsStream, from *peer.Peer, who Identity, node *co
 	now := time.Now()
 	one := &stream{
 		server: s, to: to, caller: callers.Find(from.Addr), host: hostOf(from), inbox: inbox{wake: make(chan struct{}, 1)},
+		owed: map[string]int{},
 	}
 	one.namespace, _, _ = strings.Cut(who.Gateway, "/")
 	one.client = newClient(s.options.Deadline, one, now)
@@ -249,28 +255,44 @@ func (o *Options) endOf(now time.Time) time.Time {
 // its namespace.
 func (one *stream) take(request *discoveryv3.DeltaDiscoveryRequest) error {
 	one.client.take(request, time.Now())
+	delete(one.owed, request.GetResponseNonce())
 	named, told := one.server.namedOf(one.gateway()), one.client.told()
 	one.caller.Take(mostMessage(named))
 	if most := 2*named + moreThanServed; told > most {
 		return one.server.excess("names", "what is asked for comes to more than %d bytes, twice what there is for Gateway %s and %d",
 			most, one.gateway(), moreThanServed)
 	}
-	if !one.reckon(streamCost + told) {
-		return one.server.excess("memory", "the Envoys of namespace %s come to more than there is room for", one.namespace)
+	if !one.reckon(one.cost()) {
+		return one.excess()
 	}
 	return nil
+}
+
+// cost is what the stream costs, in bytes of memory.
+func (one *stream) cost() int {
+	cost := streamCost + one.client.told()
+	for _, size := range one.owed {
+		cost += size
+	}
+	return cost
 }
 
 // gateway is the key of the Gateway whose resources it gets.
 func (one *stream) gateway() string { return one.status.Load().Gateway }
 
-// reckon has the stream take so much of its namespace's budget, and not what it has taken before; false if there is not so much.
+// reckon has the stream cost so much of the budget; false if there is not so much.
 func (one *stream) reckon(cost int) bool {
-	if !one.server.budget.change(one.namespace, cost-one.reckoned) {
-		return false
+	is, going := one.server.budget.reckon(one, cost)
+	for _, other := range going {
+		one.server.tellRefused(other.status.Load().Address, other.excess())
+		_ = other.caller.Close() // it may wait for an Envoy that takes nothing
 	}
-	one.reckoned = cost
-	return true
+	return is
+}
+
+// excess is what is said to a stream for which there is no room.
+func (one *stream) excess() error {
+	return one.server.excess("memory", "the Envoys of namespace %s come to more than there is room for", one.namespace)
 }
 
 // receive hands requests over until the connection ends.
@@ -295,7 +317,15 @@ func (one *stream) sendNext() error {
 	}
 	now := time.Now()
 	one.client.kept = one.server.kept.Load()
-	for _, message := range one.client.next(now) {
+	if len(one.outgoing) == 0 {
+		one.outgoing = one.client.next(now)
+	}
+	for ; len(one.outgoing) > 0; one.outgoing = one.outgoing[1:] {
+		message := one.outgoing[0]
+		if !one.owe(message) {
+			time.AfterFunc(roomAgain, one.inbox.look)
+			break
+		}
 		if err := one.to.Send(message); err != nil {
 			return err
 		}
@@ -303,6 +333,23 @@ func (one *stream) sendNext() error {
 	}
 	one.publish(now)
 	return nil
+}
+
+// roomAgain is when it is looked again whether there is room for a message.
+const roomAgain = 100 * time.Millisecond
+
+// owe reckons a message until it is answered; false if there is no room for it now.
+func (one *stream) owe(message *discoveryv3.DeltaDiscoveryResponse) bool {
+	size := proto.Size(message)
+	if size <= streamCost {
+		return true
+	}
+	one.owed[message.GetNonce()] = size
+	if one.reckon(one.cost()) {
+		return true
+	}
+	delete(one.owed, message.GetNonce())
+	return false
 }
 
 // publish makes the status that others see, and reports what changed in it.

@@ -60,7 +60,7 @@ func observe(run runner, in input, dir string) (*observation, error) {
 	if err := o.compile(run, in, dir); err != nil {
 		return nil, err
 	}
-	if err := o.check(run, in); err != nil {
+	if err := o.checkStatuses(run, in); err != nil {
 		return nil, err
 	}
 	for _, object := range in.objects {
@@ -117,8 +117,8 @@ func (o *observation) readReport(path string) error {
 	return err
 }
 
-// check notes the statuses.
-func (o *observation) check(run runner, in input) (err error) {
+// checkStatuses notes the statuses.
+func (o *observation) checkStatuses(run runner, in input) (err error) {
 	if o.checked, err = runChecked(run, in.checkArgs()); err != nil {
 		return err
 	}

@@ -274,8 +274,8 @@ type Revocation struct {
 	Hosts []RevokedHost `json:"hosts,omitempty"`
 
 	// Backends are backends some of whose sessions are void: "NAMESPACE/SERVICE:PORT before TIME" voids those that came to a host of
-	// the Service's port before that time; of an XBackend it is "xbackend/NAMESPACE/NAME:PORT before TIME". Sessions of the
-	// other backends of a split stay.
+	// the Service's port before that time; of an XBackend it is "xbackend/NAMESPACE/NAME:PORT before TIME", of one subset of
+	// Istio's "NAMESPACE/SERVICE:PORT/SUBSET before TIME". Sessions of the other backends of a split stay.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set

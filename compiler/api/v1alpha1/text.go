@@ -60,6 +60,6 @@ type RevokedHost string
 // 2026-11-22T20:00:00Z".
 //
 // +kubebuilder:validation:MaxLength=384
-// +kubebuilder:validation:Pattern=`^(xbackend/)?[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?:[1-9][0-9]{0,4} before [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+// +kubebuilder:validation:Pattern=`^(xbackend/)?[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?:[1-9][0-9]{0,4}(/[a-z0-9]([a-z0-9-]*[a-z0-9])?)? before [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 // +kubebuilder:validation:XValidation:rule="!self.matches('^[^ ]+ before [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$') || timestamp(self.split(' ')[2]) > timestamp('1970-01-01T00:00:00Z')",message="must be after 1970-01-01T00:00:00Z"
 type RevokedBackend string

@@ -39,8 +39,8 @@ func render(t *testing.T, values string) []*unstructured.Unstructured {
 	return objects
 }
 
-// find gives the object of a kind; nil if there is none.
-func find(objects []*unstructured.Unstructured, kind string) *unstructured.Unstructured {
+// findKind gives the object of a kind; nil if there is none.
+func findKind(objects []*unstructured.Unstructured, kind string) *unstructured.Unstructured {
 	for _, o := range objects {
 		if o.GetKind() == kind {
 			return o
@@ -110,7 +110,7 @@ func TestSwitches(t *testing.T) {
 		"ConfigMap":      {false, true, false}, "ClusterRole": {true, true, true}, "Deployment": {true, true, true}, "Certificate": {false, false, false},
 	} {
 		for i, objects := range [][]*unstructured.Unstructured{plain, everything, bare} {
-			if got := find(objects, kind) != nil; got != in[i] {
+			if got := findKind(objects, kind) != nil; got != in[i] {
 				t.Errorf("values %d: a %s: %v, want %v", i, kind, got, in[i])
 			}
 		}
@@ -131,6 +131,35 @@ func TestSwitches(t *testing.T) {
 		}
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("%s: no %q", what, want)
+		}
+	}
+}
+
+// TestNetworkPolicy: the ports for Envoys are for the Pods that limpet runs, of any namespace, unless a value says otherwise; those with
+// metrics are for all, and no other port is for anybody.
+func TestNetworkPolicy(t *testing.T) {
+	for values, want := range map[string]string{
+		"": `{"ingress":[{"from":[{"namespaceSelector":{},"podSelector":{"matchExpressions":[{"key":"limpet.dev/proxies","operator":"Exists"}]}}],` +
+			`"ports":[{"port":"xds"},{"port":"wasm"}]},{"ports":[{"port":"probes"}]}],"policyTypes":["Ingress"]}`,
+		"networkPolicy: {envoys: [], monitoring: [{podSelector: {}}]}": `{"ingress":[{"ports":[{"port":"xds"},{"port":"wasm"}]},` +
+			`{"from":[{"podSelector":{}}],"ports":[{"port":"probes"}]}],"policyTypes":["Ingress"]}`,
+	} {
+		objects := render(t, values)
+		policy := findKind(objects, "NetworkPolicy")
+		if policy == nil {
+			t.Fatalf("%q: there is none", values)
+		}
+		spec, _, _ := unstructured.NestedMap(policy.Object, "spec")
+		selected, _, _ := unstructured.NestedStringMap(spec, "podSelector", "matchLabels")
+		labels, _, _ := unstructured.NestedStringMap(findKind(objects, "Deployment").Object, "spec", "template", "metadata", "labels")
+		for key, value := range selected {
+			if labels[key] != value {
+				t.Errorf("%q: limpet's Pods are not of %s=%s", values, key, value)
+			}
+		}
+		delete(spec, "podSelector")
+		if got, err := json.Marshal(spec); err != nil || string(got) != want || len(selected) == 0 {
+			t.Errorf("%q: %v\ngot  %s\nwant %s", values, err, got, want)
 		}
 	}
 }

@@ -40,6 +40,7 @@ var All = map[string]Attack{
 	"names taken back":              takenBack,
 	"Gateways that are not there":   otherGateways,
 	"answers that are not read":     unread,
+	"Envoys that come and go":       comeAndGo,
 	"nodes of many parts":           manyParts,
 	"web connections":               webConnections,
 	"pods that change all the time": changingPods,

@@ -94,6 +94,9 @@ func greet(ctx context.Context, on Target, change func(first *request)) error {
 	})
 }
 
+// comeAndGo is an Envoy that goes with the first answer.
+func comeAndGo(ctx context.Context, on Target) error { return greet(ctx, on, func(*request) {}) }
+
 // unread asks for everything, and reads none of it.
 func unread(ctx context.Context, on Target) error {
 	return call(ctx, on, func(s calling) error {

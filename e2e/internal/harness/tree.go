@@ -36,10 +36,10 @@ func (tree Tree) write(t testing.TB, path string) {
 
 // Find returns every map in the tree that match accepts.
 func (tree Tree) Find(match func(map[string]any) bool) []map[string]any {
-	return find(map[string]any(tree), match)
+	return findNodes(map[string]any(tree), match)
 }
 
-func find(node any, match func(map[string]any) bool) []map[string]any {
+func findNodes(node any, match func(map[string]any) bool) []map[string]any {
 	var found []map[string]any
 	switch node := node.(type) {
 	case map[string]any:
@@ -47,11 +47,11 @@ func find(node any, match func(map[string]any) bool) []map[string]any {
 			found = append(found, node)
 		}
 		for _, child := range node {
-			found = append(found, find(child, match)...)
+			found = append(found, findNodes(child, match)...)
 		}
 	case []any:
 		for _, child := range node {
-			found = append(found, find(child, match)...)
+			found = append(found, findNodes(child, match)...)
 		}
 	}
 	return found

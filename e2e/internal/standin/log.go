@@ -76,7 +76,7 @@ func (n *Node) answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there are logs and connections alone", http.StatusNotFound)
 		return
 	}
-	p := n.find(parts[1], parts[2])
+	p := n.findPod(parts[1], parts[2])
 	switch {
 	case p == nil:
 		http.Error(w, "no such Pod", http.StatusNotFound)
@@ -88,7 +88,7 @@ func (n *Node) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (n *Node) find(namespace, name string) *pod {
+func (n *Node) findPod(namespace, name string) *pod {
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	for _, p := range n.pods {

@@ -13,8 +13,8 @@ type slot[T any] struct {
 	value *T // nil in an empty slot
 }
 
-// find returns where the number is, or where it would be. There must be slots.
-func (t *table[T]) find(id uint32) uint32 {
+// findSlot returns where the number is, or where it would be. There must be slots.
+func (t *table[T]) findSlot(id uint32) uint32 {
 	mask := uint32(len(t.slots) - 1)
 	i := id & mask
 	for t.slots[i].value != nil && t.slots[i].id != id {
@@ -28,7 +28,7 @@ func (t *table[T]) get(id uint32) *T {
 	if t.used == 0 {
 		return nil
 	}
-	return t.slots[t.find(id)].value
+	return t.slots[t.findSlot(id)].value
 }
 
 // put sets the value of a number that has none.
@@ -36,7 +36,7 @@ func (t *table[T]) put(id uint32, value *T) {
 	if 2*t.used >= len(t.slots) {
 		t.grow()
 	}
-	t.slots[t.find(id)] = slot[T]{id, value}
+	t.slots[t.findSlot(id)] = slot[T]{id, value}
 	t.used++
 }
 
@@ -45,7 +45,7 @@ func (t *table[T]) grow() {
 	t.slots = make([]slot[T], max(64, 2*len(old)))
 	for _, s := range old {
 		if s.value != nil {
-			t.slots[t.find(s.id)] = s
+			t.slots[t.findSlot(s.id)] = s
 		}
 	}
 }
@@ -55,7 +55,7 @@ func (t *table[T]) take(id uint32) *T {
 	if t.used == 0 {
 		return nil
 	}
-	mask, hole := uint32(len(t.slots)-1), t.find(id)
+	mask, hole := uint32(len(t.slots)-1), t.findSlot(id)
 	value := t.slots[hole].value
 	if value == nil {
 		return nil

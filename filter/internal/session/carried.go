@@ -47,8 +47,8 @@ func hashRoute(route string) (h uint32) {
 	return h ^ h>>15
 }
 
-// find returns the policies of a route, or nil.
-func (c *carried) find(route string) *routePolicies {
+// findPolicies returns the policies of a route, or nil.
+func (c *carried) findPolicies(route string) *routePolicies {
 	if c.slots == nil {
 		return nil
 	}

@@ -134,7 +134,7 @@ func TestPoliciesOutliveTheirRoutes(t *testing.T) {
 	for i := range maxCarried {
 		e.Policy(routeNamed(i+1), destination{text: someText})
 	}
-	if e.carried.find(routeNamed(0)) != nil || !memory[held.home.memory] {
+	if e.carried.findPolicies(routeNamed(0)) != nil || !memory[held.home.memory] {
 		t.Error("the policy is kept, or its memory is not")
 	}
 	held.Release()

@@ -252,7 +252,7 @@ type Destination interface {
 // depend on it, and policies that come with the route only where the engine has not seen them, for reading either costs
 // the proxy more than all else here. Where what comes with the route is broken, no request may pass.
 func (e *Engine) Policy(route string, to Destination) (p *Policy, sound bool) {
-	r := e.carried.find(route)
+	r := e.carried.findPolicies(route)
 	if r == nil {
 		if r = e.routes[route]; r == nil {
 			if r = e.carry(route, to); r == nil {

@@ -158,7 +158,7 @@ func (s *search) unwrap(text string) bool {
 	}
 	s.x.hold()
 	s.x.written = entry.session.LastSeen
-	s.judge(entry)
+	s.takeAuthentic(entry)
 	return true
 }
 

@@ -233,11 +233,11 @@ func (s *search) candidate(value string) {
 		s.refuse(outcomeOf(verdict))
 		return
 	}
-	s.judge(entry)
+	s.takeAuthentic(entry)
 }
 
-// judge takes an authentic token, unless the policy's rules, or whose its host is by now, make it void.
-func (s *search) judge(entry *cacheEntry) {
+// takeAuthentic takes an authentic token, unless the policy's rules, or whose its host is by now, make it void.
+func (s *search) takeAuthentic(entry *cacheEntry) {
 	p := s.x.policy
 	host, verdict := p.judge.Judge(p.scope, &entry.session, s.now)
 	switch verdict {

@@ -182,15 +182,15 @@ func (e *Engine) Pass(route string, h Passing) {
 		return // where policies come with their routes, those without are meant so
 	}
 	h.CountPassed()
-	p := e.warnings.find(hashText(route))
+	p := e.warnings.findRoute(hashText(route))
 	if p.times++; p.times%rarely == 1 && h.Cluster() != "" && e.warnings.may(&p.again, h.Now()) {
 		e.proxy.log(LogInfo, "limpet: route "+strconv.Quote(route)+" has no policy, so its requests have no sessions; policies are for the "+
 			"routes "+e.listRoutes())
 	}
 }
 
-// find returns a route's entry, which takes the place of the oldest if there is none.
-func (w *warnings) find(hash uint32) *passedRoute {
+// findRoute returns a route's entry, which takes the place of the oldest if there is none.
+func (w *warnings) findRoute(hash uint32) *passedRoute {
 	for i := range w.passed {
 		if p := &w.passed[i]; p.hash == hash && p.times > 0 {
 			return p

@@ -154,7 +154,7 @@ func (v *crdVersion) checkSchema(obj map[string]any, before field.ErrorList) fie
 // findBroken gives a server's validator for the CEL rules that the object is not shown to keep, nil where it keeps all for certain.
 func (v *crdVersion) findBroken(obj map[string]any) func() *cel.Validator {
 	found := unproven{budget: celconfig.RuntimeCELCostBudget, places: map[string]bool{}}
-	found.find(v.prover(), obj)
+	found.findUnproven(v.prover(), obj)
 	switch {
 	case found.beyond:
 		return v.rules.all

@@ -119,7 +119,7 @@ func (l *longLists) shortenList(path *field.Path, list []any, items *spec.Schema
 		return short
 	}
 	for i, item := range list {
-		l.check(path.Index(i), item, items)
+		l.checkPiece(path.Index(i), item, items)
 	}
 	return list[:1]
 }
@@ -134,7 +134,7 @@ func (l *longLists) shortenMap(path *field.Path, fields map[string]any, schema *
 		case known:
 			short[name] = l.shorten(path.Child(name), fields[name], &property)
 		case entries && len(fields) > longList:
-			l.check(path.Key(name), fields[name], extra.Schema)
+			l.checkPiece(path.Key(name), fields[name], extra.Schema)
 		default:
 			short[name] = fields[name]
 		}
@@ -142,8 +142,8 @@ func (l *longLists) shortenMap(path *field.Path, fields map[string]any, schema *
 	return short
 }
 
-// check validates a piece, unless errors enough have been found.
-func (l *longLists) check(path *field.Path, value any, schema *spec.Schema) {
+// checkPiece validates a piece, unless errors enough have been found.
+func (l *longLists) checkPiece(path *field.Path, value any, schema *spec.Schema) {
 	if len(l.errs) > enoughErrors {
 		return
 	}

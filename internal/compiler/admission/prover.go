@@ -94,8 +94,8 @@ type unproven struct {
 	beyond bool
 }
 
-// find looks at an object and what lies below it.
-func (u *unproven) find(p *ruleProver, obj any) {
+// findUnproven looks at an object and what lies below it.
+func (u *unproven) findUnproven(p *ruleProver, obj any) {
 	if p == nil || obj == nil {
 		return // null has no rules
 	}
@@ -113,12 +113,12 @@ func (u *unproven) find(p *ruleProver, obj any) {
 	switch obj := obj.(type) {
 	case []any:
 		for _, item := range obj {
-			u.find(p.items, item)
+			u.findUnproven(p.items, item)
 		}
 	case map[string]any:
 		for name, value := range obj {
-			u.find(p.values, value)
-			u.find(p.properties[name], value)
+			u.findUnproven(p.values, value)
+			u.findUnproven(p.properties[name], value)
 		}
 	}
 }

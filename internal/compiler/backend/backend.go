@@ -66,6 +66,11 @@ const (
 	HTTP2         Protocol = "HTTP/2"
 )
 
+// IsOf tells whether it is the backend of a name, or a subset of that.
+func (i *Identity) IsOf(name string) bool {
+	return i.Name == name || i.Subset != "" && i.Name == name+"/"+i.Subset
+}
+
 // Target is what policies for the backend's port are attached to; without a name of the port, what those for all of it are.
 func (i *Identity) Target() object.TargetRef {
 	return object.TargetRef{Ref: i.Object, Section: i.PortName}

@@ -18,7 +18,7 @@ func (w whereabouts) note(e ir.Endpoint, written *discoveryv1.Endpoint) {
 	}
 }
 
-func (w whereabouts) find(e ir.Endpoint) *discoveryv1.Endpoint {
+func (w whereabouts) findWritten(e ir.Endpoint) *discoveryv1.Endpoint {
 	return w[endpointKey{e.Host, e.Address}]
 }
 
@@ -32,7 +32,7 @@ func (w whereabouts) markFar(endpoints []ir.Endpoint, wished bool, zone string) 
 	all, any := true, false
 	for _, e := range endpoints {
 		if !e.Draining {
-			hinted := hasZoneHints(w.find(e))
+			hinted := hasZoneHints(w.findWritten(e))
 			all, any = all && hinted, any || hinted
 		}
 	}
@@ -45,12 +45,12 @@ func (w whereabouts) markFar(endpoints []ir.Endpoint, wished bool, zone string) 
 	case any || !wished:
 		return
 	}
-	near := func(e ir.Endpoint) bool { return !e.Draining && isNear(w.find(e)) }
+	near := func(e ir.Endpoint) bool { return !e.Draining && isNear(w.findWritten(e)) }
 	if !slices.ContainsFunc(endpoints, near) {
 		return
 	}
 	for i := range endpoints {
-		endpoints[i].Far = !isNear(w.find(endpoints[i]))
+		endpoints[i].Far = !isNear(w.findWritten(endpoints[i]))
 	}
 }
 

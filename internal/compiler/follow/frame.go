@@ -23,8 +23,9 @@ type frame struct {
 	listeners []ir.Listener
 	// streams are what the routes of connections come to, but for the listeners.
 	streams *groupPart
-	// asked are the keys by which what these lead to was gathered.
-	asked map[key]bool
+	// routes are those of connections, and asked the keys by which what these lead to was gathered.
+	routes []object.Ref
+	asked  map[key]bool
 	// shared is what groups have in common with it.
 	shared *pipeline.Shared
 	report report.Report
@@ -49,7 +50,9 @@ func (s *State) updateFrame(m Moment) {
 		s.marks.all = true
 		s.merged.setSites(now.listeners, func(string) bool { return true })
 	} else {
+		s.gone = append(s.gone, before.streams)
 		s.said.remove(&before.report)
+		s.markFrame(before, -1)
 		s.merged.removeStreams(before)
 		s.markPlaces(before.shared.Places, now.shared.Places)
 		others := listOtherGateways(before.listeners, now.listeners)
@@ -60,6 +63,7 @@ func (s *State) updateFrame(m Moment) {
 	}
 	s.marks.frame = false // whatever was marked with the groups
 	s.said.add(&now.report)
+	s.markFrame(now, 1)
 	s.merged.addStreams(now)
 	if before == nil || before.context != now.context || !maps.Equal(before.streams.taken, now.streams.taken) {
 		s.room.changeAll()
@@ -80,6 +84,7 @@ func (s *State) newFrame(m Moment) *frame {
 		Services:   backendtls.Services{Find: s.objects.findService, Absence: s.objects.absence},
 	}}, m, &f.report)
 	f.streams, f.shared, f.listeners, f.asked = p, made.Shared, made.Plan.Proxy.Listeners, asked
+	f.routes = slices.Collect(maps.Keys(s.objects.streams))
 	f.gateways = s.listServed(p.status.Attachments.Gateways)
 	return f
 }
@@ -136,10 +141,10 @@ func listStreamClusters(l ir.Listener) (all []string) {
 func (s *State) gatherStreams() (*resource.Objects, map[key]bool) {
 	g, all := newGatherer(s), *s.objects.context
 	for _, route := range s.objects.streams {
-		g.all.Routes = append(g.all.Routes, route)
+		g.add(route)
 		g.addReads(route)
 	}
-	all.HostRoutes, all.Routes, all.Services, all.Slices = nil, g.all.Routes, g.all.Services, g.all.Slices
+	all.HostRoutes, all.Routes, all.Services, all.Slices = g.all.HostRoutes, g.all.Routes, g.all.Services, g.all.Slices
 	all.Refused = slices.Concat(all.Refused, g.all.Refused)
 	all.Sort()
 	all.Refused = slices.Compact(all.Refused)

@@ -3,7 +3,6 @@ package follow
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -49,12 +48,17 @@ func (s *State) gather(routes []object.Ref) (*resource.Objects, []key) {
 	return all, slices.AppendSeq(make([]key, 0, len(g.asked)), maps.Keys(g.asked))
 }
 
-func (g *gatherer) addRoute(route *gateway.Route) {
+// add adds a route by itself.
+func (g *gatherer) add(route *gateway.Route) {
 	if route.Host == nil {
 		g.all.Routes = append(g.all.Routes, route)
 	} else {
 		g.all.HostRoutes = append(g.all.HostRoutes, route)
 	}
+}
+
+func (g *gatherer) addRoute(route *gateway.Route) {
+	g.add(route)
 	g.addPolicies(route.Ref())
 	g.addPolicies(object.Ref{Kind: object.KindNamespace, Name: route.Namespace})
 	g.addParents(route)
@@ -88,7 +92,7 @@ func (g *gatherer) addPlace(place string) {
 		return
 	}
 	if place != "" {
-		g.addRefused(parseKey(object.KindGateway, place))
+		g.addRefused(object.ParseKey(object.KindGateway, place))
 	}
 	view := g.from.objects.views[place]
 	if view == nil {
@@ -111,12 +115,19 @@ func (g *gatherer) addPlace(place string) {
 // addReads adds what a route leads to.
 func (g *gatherer) addReads(route *gateway.Route) {
 	visitBackends(route, func(ref gatewayv1.BackendRef, namespace string) {
-		if !backend.IsXBackend(ref) {
+		switch {
+		case ref.Kind != nil && resource.IsAuthService(string(*ref.Kind)):
+			g.addAuthService(object.Ref{Kind: string(*ref.Kind), Namespace: namespace, Name: string(ref.Name)})
+			return
+		case !backend.IsXBackend(ref):
 			g.addService(namespace + "/" + string(ref.Name))
 			return
 		}
 		g.addContents(namespace)
-		g.addRefused(object.Ref{Kind: object.KindXBackend, Namespace: namespace, Name: string(ref.Name)})
+		o := object.Ref{Kind: object.KindXBackend, Namespace: namespace, Name: string(ref.Name)}
+		if g.ask(key{backends, o}) {
+			g.addRefused(o)
+		}
 		g.ask(key{about: places})
 		if g.ask(selectableKey(namespace)) {
 			for key := range g.from.objects.inNamespace[namespace] {
@@ -124,6 +135,17 @@ func (g *gatherer) addReads(route *gateway.Route) {
 			}
 		}
 	})
+}
+
+// addAuthService adds what is behind one, which is among the contents of its namespace.
+func (g *gatherer) addAuthService(ref object.Ref) {
+	g.addContents(ref.Namespace)
+	g.addRefused(ref)
+	for _, o := range g.from.objects.askedIn[ref.Namespace] {
+		if o.Name == ref.Name {
+			g.addService(o.Namespace + "/" + string(o.Value.Backend().Name))
+		}
+	}
 }
 
 // addContents adds the objects with a say in a whole namespace. Those about TLS to backends the frame reads for all.
@@ -135,6 +157,7 @@ func (g *gatherer) addContents(namespace string) {
 	g.all.LoadBalancers = append(g.all.LoadBalancers, o.balancersIn[namespace]...)
 	g.all.TrafficPolicies = append(g.all.TrafficPolicies, o.trafficIn[namespace]...)
 	g.all.Backends = append(g.all.Backends, o.backendsIn[namespace]...)
+	g.all.AuthServices = append(g.all.AuthServices, o.askedIn[namespace]...)
 	g.all.Grants = append(g.all.Grants, o.grantsIn[namespace]...)
 }
 
@@ -177,10 +200,4 @@ func (g *gatherer) addRefused(ref object.Ref) {
 	if g.from.objects.refused[ref] {
 		g.all.Refused = append(g.all.Refused, ref)
 	}
-}
-
-// parseKey names an object of a namespace/name.
-func parseKey(kind, key string) object.Ref {
-	namespace, name, _ := strings.Cut(key, "/")
-	return object.Ref{Kind: kind, Namespace: namespace, Name: name}
 }

@@ -131,6 +131,7 @@ func (s *State) addGroup(g *group, p *groupPart) {
 	s.askers.note(g, true)
 	s.room.count(p.reach, 1)
 	s.merged.addPart(p)
+	s.markPart(g, 1)
 	s.said.add(p.report)
 }
 
@@ -147,5 +148,6 @@ func (s *State) removeGroup(g *group) {
 	s.askers.note(g, false)
 	s.room.count(g.part.reach, -1)
 	s.merged.removePart(g.part)
+	s.markPart(g, -1)
 	s.said.remove(g.part.report)
 }

@@ -45,11 +45,10 @@ func (s *State) Incumbents() (gateway.Claims, policy.HeldNames, gateway.SoleHost
 	return s.listening.Incumbents, s.incumbents.names, s.incumbents.hosts
 }
 
-// SetIncumbents notes who has what in a result that was not made from the state.
+// SetIncumbents notes who had what before there were any objects.
 func (s *State) SetIncumbents(claims gateway.Claims, names policy.HeldNames, hosts gateway.SoleHosts) {
 	s.listening.Incumbents = claims
 	s.incumbents = incumbents{maps.Clone(names), maps.Clone(hosts)}
-	s.gone, s.fresh = nil, map[*group]bool{}
 }
 
 // keepIncumbents notes who has what in a result, for the next one. What was refused is none: who had something keeps it while
@@ -68,6 +67,7 @@ func (s *State) keepIncumbents() {
 			maps.Copy(s.incumbents.names, g.part.held)
 			maps.Copy(s.incumbents.hosts, g.part.soleHosts)
 		}
+		maps.Copy(s.incumbents.hosts, s.frame.streams.soleHosts)
 		s.listening.Incumbents = s.frame.shared.Claims
 	}
 	s.gone, s.fresh = nil, map[*group]bool{}

@@ -29,16 +29,22 @@ const (
 	listeners
 	// contents are the objects with a say in a whole namespace.
 	contents
+	// backends are XBackends, which contents has for the parts.
+	backends
 	// places are the addresses that endpoints may not have.
 	places
 )
 
-func endpointsKey(service string) key { return key{endpoints, parseKey(object.KindService, service)} }
+func endpointsKey(service string) key {
+	return key{endpoints, object.ParseKey(object.KindService, service)}
+}
 
 func selectableKey(namespace string) key { return key{selectable, object.Ref{Namespace: namespace}} }
 
 // listenersKey is that of a Gateway by its key; empty for all Gateways.
-func listenersKey(gateway string) key { return key{listeners, parseKey(object.KindGateway, gateway)} }
+func listenersKey(gateway string) key {
+	return key{listeners, object.ParseKey(object.KindGateway, gateway)}
+}
 
 func classKey(name string) key {
 	return key{listeners, object.Ref{Kind: object.KindGatewayClass, Name: name}}
@@ -66,7 +72,7 @@ func (s *State) change(k key) {
 
 // changeGateway marks the parts that asked for a Gateway's listeners, or for all.
 func (s *State) changeGateway(gateway string) {
-	visitListeners(parseKey(object.KindGateway, gateway), s.change)
+	visitListeners(object.ParseKey(object.KindGateway, gateway), s.change)
 }
 
 // visitKeys visits the keys of which some objects are in the answers.
@@ -90,6 +96,9 @@ func (s *State) visitKeys(some *resource.Objects, visit func(key)) {
 	s.visitListenerKeys(some, visit)
 	s.visitContentsKeys(some, visit)
 	for _, ref := range some.Refused {
+		if resource.IsAuthService(ref.Kind) {
+			visit(contentsKey(ref.Namespace))
+		}
 		switch ref.Kind {
 		case object.KindService:
 			visitEndpoints(ref.Key(), visit)
@@ -144,6 +153,7 @@ func (s *State) visitContentsKeys(some *resource.Objects, visit func(key)) {
 	visitNamespaces(some.LoadBalancers, visit)
 	visitNamespaces(some.TrafficPolicies, visit)
 	visitNamespaces(some.Backends, visit)
+	visitNamespaces(some.AuthServices, visit)
 	visitNamespaces(some.BackendTLS, visit)
 	// On other Secrets and ConfigMaps than those with authorities by which hosts are verified the frame alone depends.
 	verifying := func(k key) {

@@ -40,8 +40,8 @@ func newWorld(t *testing.T, apart bool) *State {
 		t.Fatal(err)
 	}
 	files := func() []string { return slices.Sorted(s.Store().Names()) }
-	if followed, err := s.Update(Moment{Files: files}); err != nil || !followed {
-		t.Fatalf("followed: %t, %v", followed, err)
+	if err := s.Update(Moment{Files: files}); err != nil {
+		t.Fatal(err)
 	}
 	return s
 }
@@ -98,10 +98,10 @@ func TestAskersAreForgotten(t *testing.T) {
 	if len(s.askers.Sets) == 0 {
 		t.Fatal("no part asked for anything")
 	}
-	for _, source := range s.Store().Sources() {
-		s.Remove(source.Name)
+	for _, name := range slices.Collect(s.Store().Names()) {
+		s.Remove(name)
 	}
-	if _, err := s.Update(Moment{Files: func() []string { return nil }}); err != nil {
+	if err := s.Update(Moment{Files: func() []string { return nil }}); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(s.askers.Sets); n != 0 {

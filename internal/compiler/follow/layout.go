@@ -48,7 +48,7 @@ func (s *State) updateLayout() {
 	now := l.tally.Layout(s.listening.Order)
 	others := now.ListOther(l.Layout)
 	for ref := range others {
-		s.markRoute(ref)
+		s.marks.routes[ref] = true
 	}
 	if len(others) > 0 {
 		l.Layout = now

@@ -5,7 +5,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
 // marks are what has to be made anew.
@@ -22,15 +21,6 @@ func newMarks() marks {
 	return marks{
 		frame: true, routes: map[object.Ref]bool{}, policies: map[*sessionPolicy]bool{}, endpoints: map[string]bool{},
 	}
-}
-
-// markRoute marks the group of a route, or the frame for one of connections.
-func (s *State) markRoute(ref object.Ref) {
-	if resource.IsStreamRoute(ref.Kind) {
-		s.marks.frame = true
-		return
-	}
-	s.marks.routes[ref] = true
 }
 
 // updateNodes takes over which machines the cluster has, and marks the parts with hosts at addresses of which that says something else.

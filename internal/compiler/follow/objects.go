@@ -10,6 +10,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/backendtls"
 	"github.com/limpet-proxy/limpet/internal/compiler/coupling"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/index"
@@ -26,6 +27,7 @@ type (
 
 	loadBalancerPolicy = resource.Object[v1alpha1.LoadBalancerPolicy]
 	trafficPolicy      = resource.Object[gatewayxv1alpha1.XBackendTrafficPolicy]
+	authService        = resource.Object[resource.AuthService]
 )
 
 // inventory is the input, by what asks for it.
@@ -42,24 +44,25 @@ type inventory struct {
 	trafficIn   map[string][]*trafficPolicy
 	backendsIn  map[string][]*resource.Object[resource.XBackend]
 	grantsIn    map[string][]*resource.Object[gatewayv1.ReferenceGrant]
+	askedIn     map[string][]*authService
+	// targetsOf are what policies of other kinds than session policies name as their targets, and targetedBy is the reverse.
+	targetsOf, targetedBy index.Sets[object.Ref, object.Ref]
 	// refused are objects that are no good.
 	refused map[object.Ref]bool
 	routes  map[object.Ref]*gateway.Route
-	// streams are the routes of connections and datagrams.
+	// streams are the routes of connections and datagrams, those with a Host among them.
 	streams map[object.Ref]*gateway.Route
 	// services are by namespace/name, slices by that of their Service, and policies by their targets.
 	services map[string]*service
 	slices   index.Sets[string, *endpointSlice]
 	// inNamespace are the keys of services and slices.
 	inNamespace index.Sets[string, string]
-	policies    map[*sessionPolicy]bool
+	policies    map[object.Ref]*sessionPolicy
 	policiesAt  index.Sets[object.Ref, *sessionPolicy]
 	targets     *policy.Targets
 	// inward are the Services that may lead to Envoy's own machine, by namespace/name, with what says so.
 	inward index.Sets[string, object.Ref]
 	graph  *coupling.Graph
-	// unfollowed counts the objects of kinds that are not followed.
-	unfollowed int
 	// verifying counts the objects of each namespace that want hosts to show who they are.
 	verifying map[string]int
 }
@@ -69,7 +72,7 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 		refused: map[object.Ref]bool{}, sets: map[object.Ref]*resource.ListenerSet{},
 		routes: map[object.Ref]*gateway.Route{}, streams: map[object.Ref]*gateway.Route{},
 		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
-		policies: map[*sessionPolicy]bool{}, policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
+		policies: map[object.Ref]*sessionPolicy{}, policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
 		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(), verifying: map[string]int{},
 	}
 	o.setContext(&resource.Objects{Controller: controller})
@@ -79,10 +82,11 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 // take brings the indexes up to date, and marks what depends on the objects that went and came.
 func (s *State) take(gone, came *resource.Objects) {
 	s.takeListenerSets(gone.ListenerSets, came.ListenerSets)
+	s.markObjects(gone)
+	s.markObjects(came)
 	for i, some := range []*resource.Objects{gone, came} {
 		present := i == 1
 		s.takeTargets(some, present)
-		s.objects.countUnfollowed(some, present)
 		s.selected.take(some, present)
 		for _, r := range slices.Concat(some.Routes, some.HostRoutes) {
 			s.objects.countVerifying(r.Namespace, r.Verifies(), present)
@@ -129,30 +133,12 @@ func (s *State) takeTargets(some *resource.Objects, present bool) {
 		for p := range s.objects.policiesAt[e.Ref] {
 			s.marks.policies[p] = true
 		}
-		// Policies of other kinds are in the frame.
-		s.marks.frame = s.marks.frame || s.objects.hasServicePolicies()
+		s.marks.frame = s.marks.frame || s.objects.isTarget(e.Ref)
 	})
 }
 
-// hasServicePolicies reports whether there are policies that the frame reads for all.
-func (o *inventory) hasServicePolicies() bool {
-	return len(o.context.LoadBalancers)+len(o.context.TrafficPolicies)+len(o.context.BackendTLS) > 0
-}
-
-// countUnfollowed counts objects of kinds that are not followed, be they good or not.
-func (o *inventory) countUnfollowed(some *resource.Objects, present bool) {
-	count := len(some.AuthServices)
-	for _, ref := range some.Refused {
-		if resource.IsAuthService(ref.Kind) {
-			count++
-		}
-	}
-	if present {
-		o.unfollowed += count
-	} else {
-		o.unfollowed -= count
-	}
-}
+// isTarget tells whether a policy that the frame reads for all names an object as its target.
+func (o *inventory) isTarget(ref object.Ref) bool { return len(o.targetedBy[ref]) > 0 }
 
 // countVerifying counts an object among those of a namespace that want hosts to show who they are, for that takes Secrets or ConfigMaps.
 func (o *inventory) countVerifying(namespace string, verifies, present bool) {
@@ -165,15 +151,16 @@ func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 	}
 }
 
-// takeRoute marks a route, which becomes part of a group then.
+// takeRoute marks a route, which becomes part of a group then, or of the frame if it is for connections.
 func (s *State) takeRoute(route *gateway.Route, present bool) {
 	o, ref := s.objects, route.Ref()
-	s.markRoute(ref)
 	s.layout.changed[ref] = true
-	if resource.IsStreamRoute(ref.Kind) {
+	if resource.IsStreamRoute(route.Value.Kind) {
+		s.marks.frame = true
 		o.setStream(route, present)
 		return
 	}
+	s.marks.routes[ref] = true
 	if !present {
 		delete(o.routes, ref)
 		o.graph.Remove(ref)
@@ -263,9 +250,16 @@ func (o *inventory) noteNamespace(namespace, key string) {
 // takePolicy keeps a policy with its targets, or forgets it, and marks its own part.
 func (s *State) takePolicy(p *sessionPolicy, present bool) {
 	s.marks.policies[p] = true
-	setMember(s.objects.policies, p, present)
+	if present {
+		s.objects.policies[p.Ref()] = p
+	} else {
+		delete(s.objects.policies, p.Ref())
+	}
 	for _, at := range precedence.ListTargets(p.Namespace, &p.Value.Spec) {
 		s.objects.policiesAt.Set(at.Target.Ref, p, present)
+		if at.Target.Kind == object.KindGateway || at.Target.Kind == object.KindGatewayClass {
+			s.statuses.mark(at.Target.Ref)
+		}
 	}
 }
 
@@ -273,7 +267,7 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 func (s *State) takeRefused(ref object.Ref, present bool) {
 	setMember(s.objects.refused, ref, present)
 	if ref.Kind == object.KindService {
-		s.marks.frame = s.marks.frame || s.objects.hasServicePolicies()
+		s.marks.frame = s.marks.frame || s.objects.isTarget(ref)
 	}
 }
 
@@ -292,6 +286,7 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		BackendTLS:      replace(was.BackendTLS, gone.BackendTLS, came.BackendTLS),
 		Backends:        replace(was.Backends, gone.Backends, came.Backends),
 		Namespaces:      replace(was.Namespaces, gone.Namespaces, came.Namespaces),
+		AuthServices:    replace(was.AuthServices, gone.AuthServices, came.AuthServices),
 		Controller:      was.Controller,
 	}
 	for ref := range s.objects.refused {
@@ -313,7 +308,32 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 func (o *inventory) setContext(now *resource.Objects) {
 	o.context, o.views, o.namespaces = now, newViews(now), byName(now.Namespaces)
 	o.balancersIn, o.trafficIn = byNamespace(now.LoadBalancers), byNamespace(now.TrafficPolicies)
-	o.backendsIn, o.grantsIn = byNamespace(now.Backends), byNamespace(now.Grants)
+	o.backendsIn, o.grantsIn, o.askedIn = byNamespace(now.Backends), byNamespace(now.Grants), byNamespace(now.AuthServices)
+	o.setTargets()
+}
+
+// setTargets notes which policies of all routes name what as their targets.
+func (o *inventory) setTargets() {
+	o.targetsOf, o.targetedBy = index.Sets[object.Ref, object.Ref]{}, index.Sets[object.Ref, object.Ref]{}
+	note := func(policy, target object.Ref) {
+		o.targetsOf.Add(policy, target)
+		o.targetedBy.Add(target, policy)
+	}
+	for _, p := range o.context.LoadBalancers {
+		for _, t := range resource.LoadBalancerTargets(p) {
+			note(p.Ref(), t.Ref)
+		}
+	}
+	for _, p := range o.context.BackendTLS {
+		for _, ref := range p.Value.Spec.TargetRefs {
+			note(p.Ref(), backendtls.TargetOf(p, ref).Ref)
+		}
+	}
+	for _, p := range o.context.TrafficPolicies {
+		for _, ref := range p.Value.Spec.TargetRefs {
+			note(p.Ref(), object.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)})
+		}
+	}
 }
 
 // replace gives a list without what is gone, and with what came.

@@ -2,7 +2,6 @@ package follow
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -70,6 +69,7 @@ func (s *State) updateRoom(pending map[object.Ref]bool) {
 		s.tellWithout(ref, without)
 		if now := ancestors.NewSet(without); !maps.Equal(now, r.reached[ref]) {
 			others[ref] = true
+			s.markReached(ref, s.room.reached[ref], now)
 			if r.reached[ref] = now; len(now) == 0 {
 				delete(r.reached, ref)
 			}
@@ -113,6 +113,8 @@ func (s *State) tellWithout(ref object.Ref, without []object.Ref) {
 // findPolicy gives a policy by its name.
 func (s *State) findPolicy(ref object.Ref) report.Subject {
 	all := resource.Objects{LoadBalancers: s.objects.context.LoadBalancers, TrafficPolicies: s.objects.context.TrafficPolicies}
-	all.SessionPolicies = slices.Collect(maps.Keys(s.objects.policies))
+	if p := s.objects.policies[ref]; p != nil {
+		all.SessionPolicies = []*sessionPolicy{p}
+	}
 	return ancestors.ListPolicies(&all)[ref]
 }

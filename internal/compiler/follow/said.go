@@ -1,6 +1,8 @@
 package follow
 
 import (
+	"github.com/limpet-proxy/limpet/internal/compiler/index"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -10,10 +12,16 @@ type said struct {
 	// was is how often one was given when new ones were last asked for, if it has changed; last is where it was given last.
 	was  map[report.Said]int
 	last map[report.Said]report.Entry
+	// about are the reports that say something of an object for its status, and mark is told of objects of which that may be something else.
+	about index.Sets[object.Ref, *report.Report]
+	mark  func(object.Ref)
 }
 
-func newSaid() said {
-	return said{count: map[report.Said]int{}, was: map[report.Said]int{}, last: map[report.Said]report.Entry{}}
+func newSaid(mark func(object.Ref)) said {
+	return said{
+		count: map[report.Said]int{}, was: map[report.Said]int{}, last: map[report.Said]report.Entry{},
+		about: index.Sets[object.Ref, *report.Report]{}, mark: mark,
+	}
 }
 
 func (s said) add(rep *report.Report) {
@@ -21,6 +29,10 @@ func (s said) add(rep *report.Report) {
 		s.touch(w)
 		count(s.count, w, 1)
 		s.last[w] = e
+		if e.IsOfStatus() {
+			s.about.Add(e.Ref(), rep)
+			s.mark(e.Ref())
+		}
 	})
 }
 
@@ -28,9 +40,13 @@ func (s said) remove(rep *report.Report) {
 	if rep == nil {
 		return
 	}
-	rep.VisitProblems(func(w report.Said, _ report.Entry) {
+	rep.VisitProblems(func(w report.Said, e report.Entry) {
 		s.touch(w)
 		count(s.count, w, -1)
+		if e.IsOfStatus() {
+			s.about.Remove(e.Ref(), rep)
+			s.mark(e.Ref())
+		}
 	})
 }
 
@@ -38,22 +54,6 @@ func (s said) touch(w report.Said) {
 	if _, noted := s.was[w]; !noted {
 		s.was[w] = s.count[w]
 	}
-}
-
-// takeOld gives what was given when new ones were last asked for.
-func (s said) takeOld() map[report.Said]bool {
-	old := map[report.Said]bool{}
-	for w := range s.count {
-		old[w] = true
-	}
-	for w, was := range s.was {
-		if old[w] = was > 0; was == 0 {
-			delete(old, w)
-		}
-	}
-	clear(s.was)
-	clear(s.last)
-	return old
 }
 
 // isSame tells whether what is given now is what was given when new ones were last asked for.

@@ -13,7 +13,6 @@
 package follow
 
 import (
-	"slices"
 	"time"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -84,16 +83,18 @@ type State struct {
 	gone       []*groupPart
 	fresh      map[*group]bool
 	endings    endings
+	statuses   *statuses
 }
 
 // New makes a state without objects.
 func New(s Settings) *State {
+	known := newStatuses()
 	return &State{
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
 		askers: askers{index.Sets[key, *group]{}}, attached: map[*sessionPolicy]*report.Report{},
-		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), said: newSaid(),
+		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), said: newSaid(known.mark),
 		selected: newSelected(), room: newRoom(), layout: newLayout(), incumbents: newIncumbents(), fresh: map[*group]bool{},
-		endings: newEndings(),
+		endings: newEndings(), statuses: known,
 	}
 }
 
@@ -122,11 +123,10 @@ func (s *State) Remove(name string) {
 	s.store.Remove(name)
 }
 
-// Update brings everything up to date with the objects. It is false when they can't be followed: some of kinds that are not followed, or
-// connections of routes with a Host where there are listeners of these. The error is a fault of this program.
-func (s *State) Update(m Moment) (followed bool, err error) {
+// Update brings everything up to date with the objects. The error is a fault of this program.
+func (s *State) Update(m Moment) error {
 	if err := s.store.SettleNames(m.Files, s.said.remove, s.said.add); err != nil {
-		return false, err
+		return err
 	}
 	s.take(s.store.TakeChanges())
 	s.settleOrder(m)
@@ -136,15 +136,8 @@ func (s *State) Update(m Moment) (followed bool, err error) {
 	s.updateLayout()
 	s.updateAttached()
 	s.updateEndpoints(m)
-	if err := s.updateGroups(m); err != nil {
-		return false, err
-	}
-	hasStreams := slices.ContainsFunc(s.frame.listeners, takesStreams) && slices.ContainsFunc(s.objects.context.HostRoutes, isHostStream)
-	return s.objects.unfollowed == 0 && !hasStreams, nil
+	return s.updateGroups(m)
 }
-
-// isHostStream tells whether a route with a Host is for connections.
-func isHostStream(route *gateway.Route) bool { return resource.IsStreamRoute(route.Value.Kind) }
 
 // updateAttached says again of marked policies what becomes of their attachment.
 func (s *State) updateAttached() {
@@ -155,7 +148,8 @@ func (s *State) updateAttached() {
 		delete(s.attachments, p)
 		delete(s.room.taken, p.Ref())
 		s.room.changed[p.Ref()] = true
-		if s.objects.policies[p] {
+		s.statuses.mark(p.Ref())
+		if s.objects.policies[p.Ref()] == p {
 			marked = append(marked, p)
 		}
 	}

@@ -3,54 +3,164 @@ package follow
 import (
 	"maps"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
-// Decided is what statuses are written from as it is at a time, whatever becomes of the state.
-type Decided struct {
-	objects *resource.Objects
-	frame   *groupPart
-	parts   []status.Part
-	// attachments and reached are those of the state.
-	attachments map[*sessionPolicy][]policy.Attachment
-	reached     map[object.Ref]map[object.Ref]bool
+// The status of an object says what became of it in the parts that asked for it. So a part that goes or comes marks the routes that it has
+// and what it asked for, and the parts of an object are those that ask for it now.
+
+// statuses knows of which objects the status may be another one than when it was last asked for.
+type statuses struct {
+	marked map[object.Ref]bool
+	// all says that it may be any, and listeners that it may be those of all policies for Gateways and classes.
+	all, listeners bool
+	// attached counts the routes on each listener, and was is what it counted when it was last asked for, where it has changed.
+	attached, was map[gateway.ListenerKey]int
+	// refused has the listeners of routes that are refused as a whole, and so are not counted by people.
+	refused map[object.Ref][]gateway.ListenerKey
 }
 
-// Decided takes down what was decided.
-func (s *State) Decided() *Decided {
-	d := &Decided{
-		objects: s.store.Objects(), frame: s.frame.streams,
-		attachments: maps.Clone(s.attachments), reached: maps.Clone(s.room.reached),
+func newStatuses() *statuses {
+	return &statuses{
+		marked: map[object.Ref]bool{}, all: true, attached: map[gateway.ListenerKey]int{}, was: map[gateway.ListenerKey]int{},
+		refused: map[object.Ref][]gateway.ListenerKey{},
 	}
-	d.objects.Controller, d.objects.PassedOver = s.objects.context.Controller, s.store.PassedOver()
-	for g := range s.groups.all {
-		d.parts = append(d.parts, g.part.status)
-	}
-	return d
 }
 
-// Statuses is what the statuses of all objects are written from, but for what there is to say and what is known of proxies: what the
-// parts come to, put together.
-func (d *Decided) Statuses() status.Input {
-	in := status.Input{Objects: d.objects, Decisions: &policy.Decisions{
-		AncestorLimit: ancestors.NewLimit(ancestors.Input{Attachments: noAttachments}, d.reached),
-	}}
-	in.Objects.Sort()
-	for _, p := range in.Objects.SessionPolicies {
-		in.Decisions.Attachments = append(in.Decisions.Attachments, d.attachments[p]...)
+// manyMarked is from how many on all are marked: nobody may ever ask, as where another process writes statuses.
+const manyMarked = 1 << 16
+
+func (s *statuses) mark(ref object.Ref) {
+	if s.all {
+		return
 	}
-	for _, a := range d.frame.attachments {
-		if a.Policy.Kind == object.KindTrafficPolicy {
-			in.Decisions.Attachments = append(in.Decisions.Attachments, a)
+	if s.marked[ref] = true; len(s.marked) > manyMarked {
+		s.markAll()
+	}
+}
+
+func (s *statuses) markAll() {
+	s.all, s.listeners = true, false
+	clear(s.marked)
+	clear(s.was)
+}
+
+// markObjects marks objects that went or came.
+func (s *State) markObjects(some *resource.Objects) {
+	some.Visit(func(resource.Traits) bool { return true }, func(e resource.Entry) { s.statuses.mark(e.Ref) })
+}
+
+// markPart marks the objects in whose statuses a group has a say, as it comes or goes.
+func (s *State) markPart(g *group, by int) {
+	for _, ref := range g.routes {
+		s.markTarget(ref)
+	}
+	for _, k := range g.part.asked {
+		s.markAsked(k)
+	}
+	s.countAttached(g.part, by)
+}
+
+// markAsked marks the objects that are answers to a key, with the policies for them.
+func (s *State) markAsked(k key) {
+	switch k.about {
+	case endpoints, backends:
+		s.markTarget(k.of)
+	case policies, listeners:
+		s.statuses.listeners = s.statuses.listeners || k == listenersKey("")
+		for p := range s.objects.policiesAt[k.of] {
+			s.statuses.mark(p.Ref())
 		}
 	}
-	in.SetParts(d.frame.status, d.parts)
-	return in
 }
 
-// noAttachments are none: where policies are attached is in the decisions.
-func noAttachments(func(ancestors.Attachment) bool) {}
+// markTarget marks an object and the policies for it that all routes may depend on.
+func (s *State) markTarget(ref object.Ref) {
+	s.statuses.mark(ref)
+	for policy := range s.objects.targetedBy[ref] {
+		s.statuses.mark(policy)
+	}
+}
+
+// markFrame marks the objects in whose statuses the frame has a say.
+func (s *State) markFrame(f *frame, by int) {
+	all := *f.context
+	all.Secrets, all.ConfigMaps, all.Namespaces, all.Grants, all.HostRoutes = nil, nil, nil, nil, nil
+	s.markObjects(&all)
+	for _, ref := range f.routes {
+		s.markTarget(ref)
+	}
+	for k := range f.asked {
+		s.markAsked(k)
+	}
+	s.countAttached(f.streams, by)
+}
+
+// markReached marks what says on which Gateways a policy has no effect.
+func (s *State) markReached(policy object.Ref, was, now map[object.Ref]bool) {
+	s.statuses.mark(policy)
+	for _, some := range []map[object.Ref]bool{was, now} {
+		for g := range some {
+			s.statuses.mark(g)
+		}
+	}
+}
+
+// countAttached counts the routes of a part on listeners in or out.
+func (s *State) countAttached(p *groupPart, by int) {
+	k := s.statuses
+	p.status.Attachments.VisitAttached(func(l gateway.ListenerKey, routes []object.Ref) {
+		if _, noted := k.was[l]; !noted && !k.all {
+			k.was[l] = k.attached[l]
+		}
+		count(k.attached, l, by*len(routes))
+	})
+}
+
+// MarkStatuses marks objects whose statuses may have to be others for what is not in documents, and MarkAllStatuses all of them.
+func (s *State) MarkStatuses(some []object.Ref) {
+	for _, ref := range some {
+		s.statuses.mark(ref)
+	}
+}
+
+// MarkAllStatuses is MarkStatuses for all objects.
+func (s *State) MarkAllStatuses() { s.statuses.markAll() }
+
+// takeMarked gives the objects that are marked, and tells whether that is all; then it marks none.
+func (s *State) takeMarked() (marked map[object.Ref]bool, all bool) {
+	k := s.statuses
+	marked, all = k.marked, k.all
+	if all {
+		hasStatus := func(t resource.Traits) bool { return t.HasStatus }
+		s.store.Objects().Visit(hasStatus, func(e resource.Entry) { marked[e.Ref] = true })
+		for _, o := range s.objects.services {
+			marked[o.Ref()] = true
+		}
+	}
+	for l, was := range k.was {
+		if k.attached[l] != was {
+			marked[l.Gateway] = true
+		}
+	}
+	if k.listeners {
+		for ref, some := range s.objects.policiesAt {
+			for p := range some {
+				if isListening(ref) {
+					marked[p.Ref()] = true
+				}
+			}
+		}
+	}
+	k.marked, k.all, k.listeners = map[object.Ref]bool{}, false, false
+	clear(k.was)
+	delete(marked, object.Ref{}) // of a file
+	for ref := range maps.Clone(marked) {
+		if set := s.objects.sets[ref]; set != nil { // it is written with its Gateway
+			marked[object.ParseKey(object.KindGateway, resource.GatewayOf(set))] = true
+		}
+	}
+	return marked, all
+}

@@ -141,8 +141,8 @@ func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
 	return routes
 }
 
-// find finds room in a budget for what a namespace's routes need on a Gateway; false, and why, if there is none.
-func (u *Usage) find(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
+// findShortage finds room in a budget for what a namespace's routes need on a Gateway; false, and why, if there is none.
+func (u *Usage) findShortage(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
 	each := budget.Each()
 	switch {
 	case !u.Namespaces[namespace].hasRoom(more, each):
@@ -157,7 +157,7 @@ func (u *Usage) find(budget Budget, namespace, gateway string, more Spent) (Shor
 
 // charge takes the room that it finds.
 func (u *Usage) charge(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
-	short, fits := u.find(budget, namespace, gateway, more)
+	short, fits := u.findShortage(budget, namespace, gateway, more)
 	if fits {
 		u.Namespaces[namespace] = u.Namespaces[namespace].plus(more)
 		u.Gateways[gateway] = u.Gateways[gateway].plus(more)

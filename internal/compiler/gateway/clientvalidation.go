@@ -30,8 +30,8 @@ type clientValidations struct {
 	perPort   map[gatewayv1.PortNumber]*clientValidation
 }
 
-// find gives the validation that holds for a listener, nil for none. Those that do not speak HTTPS have none.
-func (v clientValidations) find(l *listener) *clientValidation {
+// findFor gives the validation that holds for a listener, nil for none. Those that do not speak HTTPS have none.
+func (v clientValidations) findFor(l *listener) *clientValidation {
 	if l.spec.Protocol != gatewayv1.HTTPSProtocolType {
 		return nil
 	}

@@ -60,7 +60,7 @@ func (k *reckoner) takeRoute(r *seatedRoute, gateway string, at hostAt, own map[
 	}
 	table, each := k.tableOf(at), Spent{r.size, r.size}
 	least := r.size * max(0, table.shared-len(own))
-	short, fits := k.find(k.budget, r.Namespace, gateway, Spent{least, least}) // else nothing needs to be counted
+	short, fits := k.findShortage(k.budget, r.Namespace, gateway, Spent{least, least}) // else nothing needs to be counted
 	if fits {
 		others := maps.Clone(table.hosts)
 		maps.DeleteFunc(others, func(h hostAt, _ bool) bool { return own[h] })

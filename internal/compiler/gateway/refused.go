@@ -57,7 +57,7 @@ func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionRe
 		why = cmp.Or(why, reason)
 		b.rep.ErrorForAt(report.GatewayRefused, l.Subject(), string(reason), f.Path, f.Message+": the listener is left out")
 	}
-	if v := l.validations.find(l); v != nil {
+	if v := l.validations.findFor(l); v != nil {
 		l.validatedBy, l.validation = v.place, v.by
 		if v.by == nil {
 			why = cmp.Or(why, gatewayv1.ListenerReasonNoValidCACertificate)

@@ -49,9 +49,8 @@ func (s *SetStatus) Listeners() []ListenerStatus { return listStatuses(s.listene
 
 // ListenerStatus is what became of a listener.
 type ListenerStatus struct {
+	Key  ListenerKey
 	Name gatewayv1.SectionName
-	// Index is its place in the Gateway's spec.
-	Index int
 	// Bound is on how many of the Gateway's addresses it listens. Elsewhere an older Gateway has its port and hostname.
 	Bound int
 	// Refused is why it is not accepted, wherever it would listen; empty if it is.
@@ -107,69 +106,29 @@ func (f *AttachmentStatus) addListener(l *listener) {
 // lastGateway is the one that listeners are added to.
 func (f *AttachmentStatus) lastGateway() *Status { return f.Gateways[len(f.Gateways)-1] }
 
-// Join is the status of the same Gateways with the routes of several parts of an input, each of which has the Gateways.
-func (f *AttachmentStatus) Join(parts []*AttachmentStatus) *AttachmentStatus {
-	all := &AttachmentStatus{Parents: map[object.Ref][]ParentStatus{}}
-	at := map[listenerKey]*listener{}
+// ListenerKey names a listener by its Gateway, and by the object that it is written in, which may be a ListenerSet.
+type ListenerKey struct {
+	Gateway, Home object.Ref
+	Index         int
+}
+
+func (l *listener) key() ListenerKey { return ListenerKey{l.gateway.Ref(), l.home(), l.index} }
+
+// VisitAttached visits the listeners that routes attach to, with these, each once.
+func (f *AttachmentStatus) VisitAttached(visit func(ListenerKey, []object.Ref)) {
+	visitAll := func(listeners []*listener) {
+		for _, l := range listeners {
+			if len(l.attached) > 0 {
+				visit(l.key(), l.listRoutes())
+			}
+		}
+	}
 	for _, g := range f.Gateways {
-		all.Gateways = append(all.Gateways, g.withoutRoutes(at))
-	}
-	for _, p := range parts {
-		maps.Copy(all.Parents, p.Parents)
-		for _, g := range p.Gateways {
-			g.visitListeners(func(key listenerKey, l *listener) {
-				own := at[key]
-				for _, routes := range l.attached {
-					if own != nil { // else the Gateway has lost it since, and the part is about to be made anew
-						own.attached[anyHost] = append(own.attached[anyHost], routes...)
-					}
-				}
-			})
+		visitAll(g.listeners)
+		for _, set := range g.Sets {
+			visitAll(set.listeners)
 		}
 	}
-	return all
-}
-
-// listenerKey names a listener by its Gateway, and by the ListenerSet that it is written in.
-type listenerKey struct {
-	gateway, home object.Ref
-	index         int
-}
-
-func (s *Status) visitListeners(visit func(listenerKey, *listener)) {
-	of := s.Gateway.Ref()
-	for i, l := range s.listeners {
-		visit(listenerKey{of, of, i}, l)
-	}
-	for _, set := range s.Sets {
-		for i, l := range set.listeners {
-			visit(listenerKey{of, set.Set.Ref(), i}, l)
-		}
-	}
-}
-
-// withoutRoutes is the status of the Gateway before routes attach, and notes its listeners.
-func (s *Status) withoutRoutes(at map[listenerKey]*listener) *Status {
-	alone := *s
-	alone.listeners, alone.Sets = slices.Clone(s.listeners), slices.Clone(s.Sets)
-	for i, set := range alone.Sets {
-		own := *set
-		own.listeners = slices.Clone(set.listeners)
-		alone.Sets[i] = &own
-	}
-	clear := func(listeners []*listener) {
-		for i, l := range listeners {
-			own := *l
-			own.attached = map[string][]*Route{}
-			listeners[i] = &own
-		}
-	}
-	clear(alone.listeners)
-	for _, set := range alone.Sets {
-		clear(set.listeners)
-	}
-	alone.visitListeners(func(key listenerKey, l *listener) { at[key] = l })
-	return &alone
 }
 
 // Listeners gives what became of the Gateway's listeners, in the order of its spec.
@@ -179,7 +138,7 @@ func listStatuses(listeners []*listener) []ListenerStatus {
 	all := make([]ListenerStatus, len(listeners))
 	for i, l := range listeners {
 		all[i] = ListenerStatus{
-			Name: l.spec.Name, Index: i, Bound: len(l.places), Kinds: l.supportedKinds(), Routes: l.listRoutes(),
+			Key: l.key(), Name: l.spec.Name, Bound: len(l.places), Kinds: l.supportedKinds(), Routes: l.listRoutes(),
 			TLS: l.TLS() && !l.PassesThrough(), Certificates: len(l.certificates), Overlaps: l.overlaps, Refused: l.refused,
 			ValidatedBy: l.validatedBy,
 		}

@@ -33,8 +33,8 @@ func formatListeners(g *Status) string {
 		if l.TLS {
 			line += fmt.Sprintf(" certificates=%d", l.Certificates)
 		}
-		if l.Index != i {
-			line += fmt.Sprintf(" index=%d", l.Index)
+		if l.Key.Index != i {
+			line += fmt.Sprintf(" index=%d", l.Key.Index)
 		}
 		lines = append(lines, line)
 	}

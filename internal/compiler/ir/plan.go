@@ -89,8 +89,6 @@ type WrittenObject struct {
 
 // MayWrite tells whether an object may be written for an owner. If it is in the input as another's, that is reported.
 func (p *Plan) MayWrite(ref object.Ref, owner string, rep *report.Report) bool {
-	const cure = "compile the inputs of both together, or leave the Gateway to one of them; " +
-		"to take the object over, delete it first"
 	was := p.Written[ref]
 	if theirs := p.findObject(ref); was == nil && theirs != nil {
 		was = &WrittenObject{Subject: theirs.Subject}
@@ -102,10 +100,26 @@ func (p *Plan) MayWrite(ref object.Ref, owner string, rep *report.Report) bool {
 		rep.ErrorAt(report.NotOwned, was.Subject, "metadata.labels",
 			fmt.Sprintf("limpet would write %s, and this one is not limpet's: rename it", ref))
 	default:
-		rep.ErrorAt(report.NotOwned, was.Subject, "metadata.labels", fmt.Sprintf(
-			"limpet would write %s for the owner %q, and it is %q's: %s", ref, owner, was.Owner, cure))
+		reportOwner(was.Subject, ref, owner, was.Owner, "to take the object over, delete it first", rep)
 	}
 	return false
+}
+
+// MayAddTo tells whether limpet may write into an object of the input for an owner, who is in its labels from then on. If it does so for
+// another, that is reported.
+func (p *Plan) MayAddTo(o *Object, owner string, rep *report.Report) bool {
+	theirs := o.Labels[object.OwnerLabel]
+	if theirs == "" || theirs == owner {
+		return true
+	}
+	reportOwner(o.Subject, o.Ref, owner, theirs, "to take the object over, take the label off", rep)
+	return false
+}
+
+// reportOwner reports an object that limpet writes for another owner.
+func reportOwner(of report.Subject, ref object.Ref, owner, theirs, takeOver string, rep *report.Report) {
+	rep.ErrorAt(report.NotOwned, of, "metadata.labels", fmt.Sprintf("limpet would write %s for the owner %q, and it is %q's: "+
+		"compile the inputs of both together, or leave the Gateway to one of them; %s", ref, owner, theirs, takeOver))
 }
 
 // WhyTaken is the reason for which a rule has no sessions that needs an object that is another's.

@@ -272,15 +272,16 @@ func (p *planner) revokeBackends(route *gateway.Route, s *policy.Session, backen
 	if len(revoked) == 0 {
 		return s.Policies
 	}
-	find := func(name string) int {
-		return slices.IndexFunc(backends, func(b *backend.Backend) bool { return b.Name == name })
-	}
-	p.revoked.note(route, s, revoked, func(name string) bool { return find(name) >= 0 })
+	p.revoked.note(route, s, revoked, func(name string) bool {
+		return slices.ContainsFunc(backends, func(b *backend.Backend) bool { return b.IsOf(name) })
+	})
 	latest := map[uint32]policyconfig.Time{} // by tags, of which the filter takes none twice
 	for _, r := range revoked {
-		if at := find(r.Backend); at >= 0 {
-			tag := p.newBackend(backends[at]).Tag
-			latest[tag] = max(latest[tag], r.Before)
+		for _, b := range backends {
+			if b.IsOf(r.Backend) {
+				tag := p.newBackend(b).Tag
+				latest[tag] = max(latest[tag], r.Before)
+			}
 		}
 	}
 	var items []string

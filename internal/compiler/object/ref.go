@@ -3,6 +3,8 @@
 package object
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
@@ -70,6 +72,15 @@ const (
 
 // Ref names an object. Namespace is empty for a GatewayClass and a Namespace.
 type Ref struct{ Kind, Namespace, Name string }
+
+// ParseKey names the object of a kind with a key.
+func ParseKey(kind, key string) Ref {
+	namespace, name, within := strings.Cut(key, "/")
+	if !within {
+		return Ref{Kind: kind, Name: key}
+	}
+	return Ref{Kind: kind, Namespace: namespace, Name: name}
+}
 
 // Key names the object within its kind: namespace/name, or the name alone where there is no namespace.
 func (o Ref) Key() string {

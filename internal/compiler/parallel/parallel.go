@@ -10,26 +10,6 @@ import (
 // no worker is left with the last ones.
 const maxBatch = 64
 
-// A Pause is taken between the steps of long work, and holds that up while something more urgent goes on; nil for none.
-type Pause func()
-
-// Take takes it.
-func (p Pause) Take() {
-	if p != nil {
-		p()
-	}
-}
-
-// pauseAfter is how many items there are between two pauses: some milliseconds of work.
-const pauseAfter = 500
-
-// TakeAfter takes it now and then: it is called after every item, with how many are done.
-func (p Pause) TakeAfter(done int) {
-	if done%pauseAfter == 0 {
-		p.Take()
-	}
-}
-
 // Each calls work with every item once, some of them at a time, from as many goroutines as there are processors.
 func Each[T any](items []T, work func(some []T)) {
 	workers := runtime.GOMAXPROCS(0)

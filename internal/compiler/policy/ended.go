@@ -152,8 +152,8 @@ func newSessionIndex(of []*Sessions) *sessionIndex {
 	return x
 }
 
-// find gives where the sessions of a path are after the edit, nil if nowhere: of several places one where they live on, if there is one.
-func (x *sessionIndex) find(was *Decision) *Decision {
+// findAfter gives where the sessions of a path are after the edit, nil if nowhere: of several places one where they live on, if there is one.
+func (x *sessionIndex) findAfter(was *Decision) *Decision {
 	if is := x.byListener[was.onListener()]; is != nil {
 		return is
 	}
@@ -170,7 +170,7 @@ func (x *sessionIndex) find(was *Decision) *Decision {
 
 // findEnd says what has ended the sessions of a path, nil for nothing, and the key by which they are told of once in a route.
 func (x *sessionIndex) findEnd(was *Decision, kept keptCookies) (e *EndedSessions, key string) {
-	is := x.find(was)
+	is := x.findAfter(was)
 	e, key = &EndedSessions{Route: was.Route, Rule: -1}, was.Scope
 	var own *Decision
 	if is == nil || is.ofRoute || was.ofRoute {

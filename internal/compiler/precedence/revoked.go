@@ -11,7 +11,7 @@ import (
 
 // RevokedBackend is an item of revocation.backends.
 type RevokedBackend struct {
-	// Backend is the name of one, as backend.Identity has it.
+	// Backend is the name of one, as backend.Identity has it; without a subset it is for all of them.
 	Backend string
 	// Before is when the first session came to it that is not void.
 	Before policyconfig.Time
@@ -62,7 +62,7 @@ func convertRevokedBackends(list []v1alpha1.RevokedBackend) ([]string, error) {
 
 // revokedBackend is what the CRD says of an item.
 var revokedBackend = regexp.MustCompile(`^((?:xbackend/)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?/` +
-	`[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?:[1-9][0-9]{0,4}) before (.*)$`)
+	`[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?:[1-9][0-9]{0,4}(?:/[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)?) before (.*)$`)
 
 func parseRevokedBackend(text string) (r RevokedBackend, err error) {
 	parts := revokedBackend.FindStringSubmatch(text)

@@ -120,7 +120,7 @@ func (c *chunk) lineOfPath(path string) int {
 	if c.positions == nil {
 		c.positions = &positions{}
 	}
-	return c.first - 1 + c.positions.find(c, path)
+	return c.first - 1 + c.positions.findLine(c, path)
 }
 
 // firstContentLine gives the line on which a YAML document's content begins, which is asked for of every object of a table, and

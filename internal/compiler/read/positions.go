@@ -10,8 +10,8 @@ type positions struct {
 	keys   mappingKeys
 }
 
-// find gives the line of a field from the beginning of the chunk, or of the nearest thing that encloses it.
-func (p *positions) find(c *chunk, path string) int {
+// findLine gives the line of a field from the beginning of the chunk, or of the nearest thing that encloses it.
+func (p *positions) findLine(c *chunk, path string) int {
 	if path == "" && !c.json {
 		if p.first == 0 {
 			p.first = firstContentLine(c.data)
@@ -22,7 +22,7 @@ func (p *positions) find(c *chunk, path string) int {
 		p.simple, p.failed = findPlaces(c.data)
 	}
 	if p.simple != nil {
-		return p.simple.find(splitPath(path))
+		return p.simple.findLine(splitPath(path))
 	}
 	if c.root == nil {
 		roots, broken := c.parse()
@@ -67,8 +67,8 @@ func (p *place) addItem(line int) *place {
 	return at
 }
 
-// find follows a path as far as it leads.
-func (p *place) find(path []string) int {
+// findLine follows a path as far as it leads.
+func (p *place) findLine(path []string) int {
 	for _, step := range path {
 		next := p.fields[step]
 		if i, is := itemIndex(step, len(p.items)); is {

@@ -40,7 +40,7 @@ func compareSimple(t *testing.T, data []byte) (read bool) {
 		return true
 	}
 	for _, path := range listPaths(fields) {
-		got := places.find(splitPath(path))
+		got := places.findLine(splitPath(path))
 		if want := (mappingKeys{}).findLine(roots[0], splitPath(path)); got != want {
 			t.Errorf("%q, %s: line %d, want %d", data, path, got, want)
 		}

@@ -136,6 +136,13 @@ func (r *Report) Add(more *Report) {
 	r.unreadable = append(r.unreadable, more.unreadable...)
 }
 
+// AddAbout is Add for what there is to say of some objects.
+func (r *Report) AddAbout(some map[object.Ref]bool, more *Report) {
+	isOther := func(e Entry) bool { return !some[e.about.Ref()] }
+	r.errors = append(r.errors, slices.DeleteFunc(slices.Clone(more.errors), isOther)...)
+	r.warnings = append(r.warnings, slices.DeleteFunc(slices.Clone(more.warnings), isOther)...)
+}
+
 // AddErrors takes in the errors that another report has collected.
 func (r *Report) AddErrors(more *Report) {
 	r.Add(&Report{errors: more.errors, noted: more.noted, unreadable: more.unreadable})
@@ -192,6 +199,12 @@ func newEntry(code Code, about Subject, path, message string) Entry {
 		message: makePrintable(message, maxMessage),
 	}
 }
+
+// Ref is what the problem is about; nothing for a file.
+func (e Entry) Ref() object.Ref { return e.about.Ref() }
+
+// IsOfStatus tells whether the status of what the problem is about depends on it.
+func (e Entry) IsOfStatus() bool { return !e.advice || e.reason != "" }
 
 // Locate gives the problem with its place in a file.
 func (e Entry) Locate() Problem {

@@ -115,7 +115,7 @@ func mergeTexts(
 			continue
 		}
 		for _, d := range t.documents {
-			at, there := elsewhere.find(d.identity, first)
+			at, there := elsewhere.findPlace(d.identity, first)
 			if there {
 				rep.Error(report.DuplicateObject, d, newDuplicateError(d, at))
 			}

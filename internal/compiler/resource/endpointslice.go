@@ -106,6 +106,8 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 		return ""
 	case err != nil || ip.Zone() != "" || ip.Is4In6():
 		return "must be a valid IP address"
+	case of == discoveryv1.AddressTypeIPv6 && translated.Contains(ip):
+		return explainUntranslated(ip)
 	case of == discoveryv1.AddressTypeIPv4 && !ip.Is4():
 		return "must be an IPv4 address"
 	case of == discoveryv1.AddressTypeIPv6 && !ip.Is6():
@@ -121,10 +123,27 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 	}
 }
 
-// metadataServices are the addresses of clouds' metadata services that are not link-local: Alibaba's, Azure's, and AWS's of IPv6.
-var metadataServices = []netip.Addr{
-	netip.AddrFrom4([4]byte{100, 100, 100, 200}), netip.AddrFrom4([4]byte{168, 63, 129, 16}), netip.MustParseAddr("fd00:ec2::254"),
+// explainUntranslated says why an endpoint can't have an address that stands for one of IPv4. Private ones have no such address, says the
+// RFC, and past it a machine of the cluster would not be known.
+func explainUntranslated(ip netip.Addr) string {
+	all := ip.As16()
+	last := netip.AddrFrom4([4]byte(all[12:]))
+	if last.IsPrivate() || last.IsLoopback() {
+		return "must not stand for a private IPv4 address"
+	}
+	return explainUnusable(last.String(), discoveryv1.AddressTypeIPv4)
 }
+
+// metadataServices are the addresses of clouds' metadata services that are not link-local: Alibaba's, Azure's, Oracle's, and of IPv6 AWS's
+// and that of its Pods, Google's and Scaleway's.
+var metadataServices = []netip.Addr{
+	netip.AddrFrom4([4]byte{100, 100, 100, 200}), netip.AddrFrom4([4]byte{168, 63, 129, 16}), netip.AddrFrom4([4]byte{192, 0, 0, 192}),
+	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"),
+	netip.MustParseAddr("fd00:42::42"),
+}
+
+// translated are addresses of IPv6 that a network takes for the IPv4 address in their last four bytes (RFC 6052).
+var translated = netip.MustParsePrefix("64:ff9b::/96")
 
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 

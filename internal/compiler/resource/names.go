@@ -26,8 +26,8 @@ func placeOf(d *read.Document) (p place) {
 	return p
 }
 
-// find gives the place of the document that has a name, there or among those that came first.
-func (p placesByName) find(id identity, first documentsByName) (place, bool) {
+// findPlace gives the place of the document that has a name, there or among those that came first.
+func (p placesByName) findPlace(id identity, first documentsByName) (place, bool) {
 	if at, there := p[id]; there {
 		return at, true
 	}

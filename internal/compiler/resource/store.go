@@ -2,7 +2,6 @@ package resource
 
 import (
 	"bytes"
-	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -169,16 +168,6 @@ func (s *Store) ReportAlone(rep *report.Report) {
 
 // Names gives the names of all sources, in no order.
 func (s *Store) Names() iter.Seq[string] { return maps.Keys(s.sources) }
-
-// Sources gives all of them, by their names.
-func (s *Store) Sources() []read.Source {
-	all := make([]read.Source, 0, len(s.sources))
-	for _, one := range s.sources {
-		all = append(all, one.source)
-	}
-	slices.SortFunc(all, func(a, b read.Source) int { return cmp.Compare(a.Name, b.Name) })
-	return all
-}
 
 // PassedOver counts the documents that are none of limpet's business, by kind; nil for none.
 func (s *Store) PassedOver() map[string]int {

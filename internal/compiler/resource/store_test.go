@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestStore(t *testing.T) {
 			t.Errorf("%s %q: %s, want %s", step.name, step.text, text, step.want)
 		}
 	}
-	if s.Count() != 0 || len(s.Sources()) != 0 {
+	if s.Count() != 0 || len(slices.Collect(s.Names())) != 0 {
 		t.Error("something is left")
 	}
 }

@@ -16,6 +16,9 @@ import (
 // that are missing or that no Gateway leads to.
 func (b *builder) writeBackendTLS() {
 	for _, p := range b.Objects.BackendTLS {
+		if !b.wants(p.Ref()) {
+			continue
+		}
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, b.newPolicyStatus(p.Value.ObjectMeta, was, b.listBackendTLSEntries(p)))
 	}

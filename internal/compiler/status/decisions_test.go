@@ -77,8 +77,7 @@ func buildStatuses(t *testing.T, decide func(*decided), documents ...string) []s
 	if decide != nil {
 		decide(d)
 	}
-	statuses, _ := status.Build(status.Input{Objects: objects, Attachments: attachments, Decisions: d.Decisions, Problems: d.problems, Now: now})
-	return statuses
+	return status.Build(status.Input{Objects: objects, Attachments: attachments, Decisions: d.Decisions, Problems: d.problems, Now: now})
 }
 
 // newProblem is what is said of an object under a reason.

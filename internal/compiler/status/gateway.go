@@ -15,7 +15,7 @@ import (
 // writeClasses accepts the GatewayClasses that are limpet's.
 func (b *builder) writeClasses() {
 	for _, c := range b.Objects.Classes {
-		if c.Value.Spec.ControllerName != b.Objects.ControllerName() {
+		if c.Value.Spec.ControllerName != b.Objects.ControllerName() || !b.wants(c.Ref()) {
 			continue
 		}
 		s := parseStatus[gatewayv1.GatewayClassStatus](b, c)
@@ -140,7 +140,7 @@ type listenerState struct {
 // newListenerState sees how a listener does, by the problems of the object that it is written in and those of its Gateway.
 func newListenerState(l gateway.ListenerStatus, problems, ofGateway []report.Problem) listenerState {
 	empty, kindless := l.TLS && l.Certificates == 0, len(l.Kinds) == 0
-	own := filterByPlace(problems, func(p report.Place) bool { return p.IsIn(report.Listeners, l.Index) })
+	own := filterByPlace(problems, func(p report.Place) bool { return p.IsIn(report.Listeners, l.Key.Index) })
 	if by := l.ValidatedBy; by.Section != report.NoSection {
 		own = append(own, filterByPlace(ofGateway, func(p report.Place) bool { return p.IsIn(by.Section, by.Index) })...)
 	}
@@ -184,17 +184,26 @@ func (b *builder) newListenerStatus(
 	if s.SupportedKinds == nil {
 		s.SupportedKinds = []gatewayv1.RouteGroupKind{} // none at all, as opposed to not known
 	}
-	for _, route := range l.Routes {
-		if !b.refusedRules[route].whole {
-			s.AttachedRoutes++
-		}
-	}
+	s.AttachedRoutes = b.countAttached(l)
 	var there []metav1.Condition
 	if at := slices.IndexFunc(was, func(o gatewayv1.ListenerStatus) bool { return o.Name == l.Name }); at >= 0 {
 		there = was[at].Conditions
 	}
 	s.Conditions = w.merge(there, ownedByListener, b.noteUnacknowledged(g, there, conditions)...)
 	return s
+}
+
+// countAttached counts the routes that attach to a listener, without those that are refused as a whole.
+func (b *builder) countAttached(l gateway.ListenerStatus) (count int32) {
+	if b.Some != nil {
+		return int32(b.Some.Attached[l.Key])
+	}
+	for _, route := range l.Routes {
+		if !b.refusedRules[route].whole {
+			count++
+		}
+	}
+	return count
 }
 
 func (l listenerState) listConditions() []metav1.Condition {

@@ -14,6 +14,9 @@ import (
 // names none.
 func (b *builder) writeHostRoutes() {
 	for _, r := range b.Objects.HostRoutes {
+		if !b.wants(r.Ref()) {
+			continue
+		}
 		kind, meta := metav1.TypeMeta{APIVersion: r.Value.APIVersion, Kind: r.Kind}, r.Value.ObjectMeta
 		s := parseStatus[contourapi.Status](b, r)
 		b.setValid(&s, r.Kind, meta, b.problems[r.Ref()])
@@ -27,6 +30,9 @@ func (b *builder) writeHostRoutes() {
 // writeAuthServices writes the statuses of what stands for Services.
 func (b *builder) writeAuthServices() {
 	for _, o := range b.Objects.AuthServices {
+		if !b.wants(o.Ref()) {
+			continue
+		}
 		s := parseStatus[contourapi.Status](b, o)
 		b.setValid(&s, o.Kind, o.Value.ObjectMeta, b.problems[o.Ref()])
 		b.addObject(o.Value.TypeMeta, o.Value.ObjectMeta, s)

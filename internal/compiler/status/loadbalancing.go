@@ -21,6 +21,9 @@ type loadBalancerPolicy = resource.Object[v1alpha1.LoadBalancerPolicy]
 // writeLoadBalancers writes the status of LoadBalancerPolicies. What became of their targets is in the report.
 func (b *builder) writeLoadBalancers() {
 	for _, p := range b.Objects.LoadBalancers {
+		if !b.wants(p.Ref()) {
+			continue
+		}
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, b.newPolicyStatus(p.Value.ObjectMeta, was, b.listLoadBalancerEntries(p)))
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/grant"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -27,6 +26,13 @@ type Object struct {
 	Metadata   Metadata `json:"metadata"`
 	// Status is of the type that the kind's Go type has.
 	Status any `json:"status"`
+	// Until is when it becomes another one by time alone; zero for never.
+	Until time.Time `json:"-"`
+}
+
+// Ref is the object.
+func (o Object) Ref() object.Ref {
+	return object.Ref{Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
 }
 
 // Metadata is what tells which object, and which state of it, a status belongs to.
@@ -58,14 +64,24 @@ type Input struct {
 	Unacknowledged map[string]Unacknowledged
 	// Ended has the routes of which edits have ended sessions.
 	Ended map[object.Ref]Ended
-	Pause parallel.Pause
+	// Some are the objects whose statuses are written; nil for all.
+	Some *Some
 }
+
+// Some are objects whose statuses are written, and not those of all others.
+type Some struct {
+	Refs map[object.Ref]bool
+	// Attached counts the routes on each listener of their Gateways, without those that are refused as a whole.
+	Attached map[gateway.ListenerKey]int
+}
+
+// wants tells whether the status of an object is written.
+func (in *Input) wants(ref object.Ref) bool { return in.Some == nil || in.Some.Refs[ref] }
 
 // Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, routes with a Host,
 // and Services that policies affect, in this order, each kind in the order in which it was admitted. A Gateway whose
-// class is not in the input has none, for it is another controller's; so have parentRefs that lead to it. Until is when statuses become
-// others by time alone; zero for never.
-func Build(in Input) (objects []Object, until time.Time) {
+// class is not in the input has none, for it is another controller's; so have parentRefs that lead to it.
+func Build(in Input) []Object {
 	b := &builder{
 		crowded:      crowdedPaths{},
 		Input:        in,
@@ -83,14 +99,14 @@ func Build(in Input) (objects []Object, until time.Time) {
 	if o := b.Objects; len(o.LoadBalancers)+len(o.TrafficPolicies)+len(o.BackendTLS)+len(o.Backends) > 0 { // or else nothing asks for it
 		b.reachability = findReachability(b.Objects.Routes, b.grants, b.Attachments, b.Traffic)
 	}
-	b.Pause.Take()
 	b.loadBalancersAt = b.indexLoadBalancers()
 	b.trafficAt = indexTraffic(b.Traffic)
-	b.Pause.Take()
 	b.countRefusedRules()
 	b.writeClasses()
 	for _, g := range b.Attachments.Gateways {
-		b.writeGateway(g)
+		if b.wants(g.Gateway.Ref()) {
+			b.writeGateway(g)
+		}
 	}
 	b.writeRoutes()
 	b.writePolicies()
@@ -100,7 +116,7 @@ func Build(in Input) (objects []Object, until time.Time) {
 	b.writeHostRoutes()
 	b.writeAuthServices()
 	b.writeServices()
-	return b.objects, b.until
+	return b.objects
 }
 
 type builder struct {
@@ -116,16 +132,16 @@ type builder struct {
 	trafficAt       map[trafficKey][]*lower.BackendTraffic
 	crowded         crowdedPaths
 	objects         []Object
-	until           time.Time
+	until           time.Time // of the object that is being written
 }
 
 func (b *builder) addObject(kind metav1.TypeMeta, meta metav1.ObjectMeta, status any) {
 	b.objects = append(b.objects, Object{
 		APIVersion: kind.APIVersion, Kind: kind.Kind,
 		Metadata: Metadata{Namespace: meta.Namespace, Name: meta.Name, Generation: meta.Generation},
-		Status:   status,
+		Status:   status, Until: b.until,
 	})
-	b.Pause.TakeAfter(len(b.objects))
+	b.until = time.Time{}
 }
 
 // parseStatus reads the status that an object has. What is none of the type counts as nothing: only controllers

@@ -2,10 +2,12 @@ package status
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -20,10 +22,10 @@ type Part struct {
 
 // SetParts has statuses written from what parts come to, as if they were one. The first knows how Gateways do.
 func (in *Input) SetParts(first Part, others []Part) {
-	all, decisions := append([]Part{first}, others...), *in.Decisions
-	var attachments []*gateway.AttachmentStatus
-	for _, p := range all {
-		attachments = append(attachments, p.Attachments)
+	attachments, decisions := *first.Attachments, *in.Decisions
+	attachments.Parents = map[object.Ref][]gateway.ParentStatus{}
+	for _, p := range append([]Part{first}, others...) {
+		maps.Copy(attachments.Parents, p.Attachments.Parents)
 		decisions.Paths = append(decisions.Paths, p.Paths...)
 		decisions.Renames = append(decisions.Renames, p.Renames...)
 		in.Traffic = append(in.Traffic, p.Traffic...)
@@ -33,5 +35,5 @@ func (in *Input) SetParts(first Part, others []Part) {
 	slices.SortStableFunc(in.Traffic, func(a, b *lower.BackendTraffic) int {
 		return cmp.Or(resource.ByAge(a.Route, b.Route), cmp.Compare(a.Rule, b.Rule))
 	})
-	in.Attachments, in.Decisions = first.Attachments.Join(attachments), &decisions
+	in.Attachments, in.Decisions = &attachments, &decisions
 }

@@ -37,6 +37,9 @@ type entry struct {
 
 func (b *builder) writePolicies() {
 	for _, p := range b.Objects.SessionPolicies {
+		if !b.wants(p.Ref()) {
+			continue
+		}
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		b.addObject(
 			p.Value.TypeMeta,
@@ -45,6 +48,9 @@ func (b *builder) writePolicies() {
 		)
 	}
 	for _, p := range b.Objects.TrafficPolicies {
+		if !b.wants(p.Ref()) {
+			continue
+		}
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		b.addObject(
 			p.Value.TypeMeta,

@@ -13,6 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -21,6 +22,9 @@ var ownedByRoute = append([]string{string(gatewayv1.RouteConditionPartiallyInval
 
 func (b *builder) writeRoutes() {
 	for _, r := range b.Objects.Routes {
+		if !b.wants(r.Ref()) {
+			continue
+		}
 		was := parseStatus[gatewayv1.HTTPRouteStatus](b, r)
 		s := gatewayv1.HTTPRouteStatus{RouteStatus: gatewayv1.RouteStatus{Parents: b.newRouteParents(r, was.Parents)}}
 		b.addObject(r.Value.TypeMeta, r.Value.ObjectMeta, s)
@@ -140,22 +144,33 @@ type refusedRules struct {
 	whole bool
 }
 
-// countRefusedRules counts each route's refused rules. A problem that is about no rule refuses the route (S48).
+// countRefusedRules counts each route's refused rules.
 func (b *builder) countRefusedRules() {
 	for _, r := range b.Objects.Routes {
-		v := refusedRules{problems: filterByReason(b.problems[r.Ref()], gatewayv1.RouteReasonUnsupportedValue)}
-		rules := map[int]bool{}
-		for _, p := range v.problems {
-			v.whole = v.whole || p.Place.Section != report.Rules
-			rules[p.Place.Index] = true
+		if b.wants(r.Ref()) {
+			isRejected := func(d *policy.Decision) bool { return d.Rejected }
+			rejected := slices.ContainsFunc(b.index.paths[object.TargetRef{Ref: r.Ref()}], isRejected)
+			b.refusedRules[r.Ref()] = newRefusedRules(r, b.problems[r.Ref()], rejected)
 		}
-		for _, d := range b.index.paths[object.TargetRef{Ref: r.Ref()}] {
-			v.whole = v.whole || d.Rejected
-		}
-		v.whole = v.whole || len(v.problems) > 0 && len(rules) == len(r.Value.Spec.Rules)
-		for _, index := range slices.Sorted(maps.Keys(rules)) {
-			v.rules = append(v.rules, strconv.Itoa(index))
-		}
-		b.refusedRules[r.Ref()] = v
 	}
+}
+
+// newRefusedRules is of a route with some problems. One that is about no rule refuses the route (S48), and so does a decision.
+func newRefusedRules(route *gateway.Route, problems []report.Problem, rejected bool) refusedRules {
+	v, rules := refusedRules{problems: filterByReason(problems, gatewayv1.RouteReasonUnsupportedValue)}, map[int]bool{}
+	v.whole = rejected
+	for _, p := range v.problems {
+		v.whole = v.whole || p.Place.Section != report.Rules
+		rules[p.Place.Index] = true
+	}
+	v.whole = v.whole || len(v.problems) > 0 && len(rules) == len(route.Value.Spec.Rules)
+	for _, index := range slices.Sorted(maps.Keys(rules)) {
+		v.rules = append(v.rules, strconv.Itoa(index))
+	}
+	return v
+}
+
+// IsRefused tells whether a route with some problems is refused as a whole, where a decision may have rejected it.
+func IsRefused(route *gateway.Route, problems []report.Problem, rejected bool) bool {
+	return newRefusedRules(route, problems, rejected).whole
 }

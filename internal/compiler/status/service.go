@@ -15,6 +15,9 @@ type ServiceStatus struct {
 // writeServices writes the conditions of Services that policies affect, and takes them from those that none affects any more.
 func (b *builder) writeServices() {
 	for _, o := range b.Objects.Services {
+		if !b.wants(o.Ref()) {
+			continue
+		}
 		s := parseStatus[ServiceStatus](b, o)
 		affected := b.affectedBackend(o.Ref(), anyGateway)
 		isAffected := func(c metav1.Condition) bool { return slices.Contains(ownedByAffected, c.Type) }

@@ -44,8 +44,8 @@ func listLeads(rule *ir.AttachedRule) (leads []string) {
 }
 
 // findSplitScopes are the scopes of splits' sessions: rules that share them tell their backends too.
-func (p *proxySet) findSplitScopes() map[string]bool {
-	scopes := map[string]bool{}
+func (p *proxySet) findSplitScopes() splitScopes {
+	scopes := splitScopes{}
 	for _, rule := range p.rules {
 		for _, s := range rule.Sessions.All {
 			for _, one := range s.Policies {
@@ -54,6 +54,16 @@ func (p *proxySet) findSplitScopes() map[string]bool {
 		}
 	}
 	return scopes
+}
+
+// splitScopes are scopes, each with whether a split's sessions are of it.
+type splitScopes map[string]bool
+
+// have tells whether a rule has a split's sessions.
+func (of splitScopes) have(rule *ir.AttachedRule) bool {
+	return slices.ContainsFunc(rule.Sessions.All, func(s *ir.Session) bool {
+		return slices.ContainsFunc(s.Policies, func(one ir.SessionPolicy) bool { return of[one.Scope] })
+	})
 }
 
 // copyName is what the copy of a rule for a backend is called: of an HTTP route of a VirtualService its own name, for controllers find the
@@ -96,7 +106,7 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 		return false
 	}
 	if isVirtual(rule.Rule) {
-		return e.hasMatches(rule)
+		return e.hasMatches(rule) && e.mayAddCopies(rule)
 	}
 	whole := e.parse(&rule.Route.Object)
 	if parents, _ := e.listParents(e.newLed(rule), whole); len(parents) == 0 {
@@ -122,6 +132,15 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 		}
 	}
 	return true
+}
+
+// mayAddCopies tells whether a split's VirtualService is no other owner's, whose copies would go with each of our manifests.
+func (e *emitter) mayAddCopies(rule *ir.AttachedRule) bool {
+	may := e.plan.MayAddTo(&rule.Route.Object, e.Owner, e.rep)
+	if !may {
+		e.withhold(rule, rulePath(rule), ir.WhyTaken(rule.Route.Ref))
+	}
+	return may
 }
 
 // hasMatches tells whether one of a split's matches is on the Gateways of a set of proxies. If not, no request meets the rule there, and
@@ -255,7 +274,8 @@ func refOf(ref map[string]any, namespace string) object.Ref {
 	return to
 }
 
-// newVirtualService is a VirtualService as it was read, with copies of its splits.
+// newVirtualService is a VirtualService as it was read, with copies of its splits, and whom they are for. It stays the user's: no label
+// says that limpet manages it.
 func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*ledRule) document {
 	whole := e.parse(&route.Object)
 	spec := childOf(whole, "spec")
@@ -271,6 +291,15 @@ func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*led
 		all = append(all, one)
 	}
 	spec["http"] = all
+	if e.Owner != "" {
+		meta := childOf(whole, "metadata")
+		labels := childOf(meta, "labels")
+		if labels == nil {
+			labels = map[string]any{}
+		}
+		labels[object.OwnerLabel] = e.Owner
+		meta["labels"] = labels
+	}
 	return whole
 }
 

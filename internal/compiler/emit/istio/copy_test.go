@@ -228,3 +228,46 @@ func TestCopiesBehindListenerSets(t *testing.T) {
 		checkParts(t, copies[1], parents)
 	}
 }
+
+// A VirtualService has the copies of one owner: with another's it would lose them at each other's apply. It says whose they are, and not
+// that limpet manages it.
+func TestOneOwnerOfAVirtualService(t *testing.T) {
+	edge := newListener(object.KindIstioGateway, "edge")
+	edge.Gateway.Selector = map[string]string{"app": "edge"}
+	for theirs, owner := range map[string]string{"": "team-a", "team-a": "team-a", "team-b": "team-a", "team-c": ""} {
+		rule := newSplit(object.KindVirtualService, edge, "m")
+		if theirs != "" {
+			rule.Route.Labels = map[string]string{object.OwnerLabel: theirs}
+		}
+		out := emit(t, planOf(rule), Options{Owner: owner})
+		virtual := out.find(t, object.KindVirtualService)
+		if theirs == "" || theirs == owner {
+			out.checkWarnings(t)
+			if len(virtual) != 1 || !strings.Contains(virtual[0], `"labels":{"limpet.dev/owner":"team-a"}`) {
+				t.Errorf("%q: got %q", theirs, virtual)
+			}
+		} else if len(out.documents) > 0 || !strings.Contains(strings.Join(out.warnings, "\n"), fmt.Sprintf("for the owner %q, and it is %q's", owner, theirs)) {
+			t.Errorf("%q's: got %q and the warnings %q", theirs, out.names(), out.warnings)
+		}
+	}
+}
+
+// A rule of one backend that shares sessions with a split needs the backend's port, as the split does: else it would take from tokens which
+// backend they are of.
+func TestSharedSessionsNeedPorts(t *testing.T) {
+	edge := newListener(object.KindIstioGateway, "edge")
+	edge.Gateway.Selector = map[string]string{"app": "edge"}
+	split := newSplit(object.KindVirtualService, edge, "m")
+	open := *split.Backends[0].Backend
+	open.Port = 0
+	single := newRule(object.KindVirtualService, "s", []*ir.Backend{&open}, "n")
+	single.Name = "single"
+	alone := attach(single, edge, newSession(newPolicy("shop/r/single", "/", 0)))
+	emit(t, planOf(split, alone), Options{}).checkWarnings(t)
+	split.Sessions.All[0].Policies[0].Scope, alone.Sessions.All[0].Policies[0].Scope = "shared", "shared"
+	out := emit(t, planOf(split, alone), Options{})
+	out.checkWarnings(t, "spec.rules[0]: not supported by istio: the port of a.shop.svc.cluster.local is not known")
+	if policies := out.Plugin.Policies; len(policies) != 1 || policies[0].Name != "shop/r/rule/split" {
+		t.Errorf("got the policies %v", policies)
+	}
+}

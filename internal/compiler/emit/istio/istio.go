@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
@@ -19,6 +22,9 @@ import (
 
 // Target is the name in reports of what is not supported.
 const Target = "istio"
+
+// Kinds are those that Istio serves, and limpet reads for what it writes beside them.
+var Kinds = []schema.GroupVersionKind{gatewayv1.SchemeGroupVersion.WithKind(object.KindListenerSet)}
 
 // Options is what the user says besides the documents.
 type Options struct {

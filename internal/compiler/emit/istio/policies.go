@@ -21,7 +21,7 @@ func (e *emitter) collectPolicies(p *proxySet) []policyconfig.Policy {
 			continue
 		}
 		addressable, byCluster := e.isAddressable(p, rule, routeNames(rule.Rule))
-		if !addressable || !e.isReachable(rule) || !e.takesCopies(rule) {
+		if !addressable || !e.isReachable(rule, scopes.have(rule)) || !e.takesCopies(rule) {
 			continue
 		}
 		names := matchNames(rule)
@@ -88,14 +88,14 @@ func (e *emitter) hasNoBackends(rule *ir.AttachedRule) bool {
 	return len(rule.DistinctBackends()) == 0
 }
 
-// isReachable reports whether Istio has clusters for the rule's backends.
-func (e *emitter) isReachable(rule *ir.AttachedRule) bool {
+// isReachable reports whether Istio has clusters for the rule's backends, whose names are known where sessions are told apart by them.
+func (e *emitter) isReachable(rule *ir.AttachedRule, led bool) bool {
 	for _, b := range rule.DistinctBackends() {
 		switch {
 		case b.Kind == object.KindXBackend:
 			e.withhold(rule, rulePath(rule), "Istio knows no XBackend")
 			return false
-		case b.Port == 0 && len(rule.DistinctBackends()) > 1:
+		case b.Port == 0 && (led || len(rule.DistinctBackends()) > 1):
 			e.withhold(rule, rulePath(rule), fmt.Sprintf("the port of %s is not known, by which sessions find a backend of a split: "+
 				"write it, or put what has the port into the input", registryHost(b)))
 			return false

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// connect says how an API server is reached by a file, or as kubectl reaches it, and which namespace is the context's.
+func connect(kubeconfig, context string) (config *rest.Config, namespace string, err error) {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
+	if kubeconfig == "" {
+		rules = clientcmd.NewDefaultClientConfigLoadingRules()
+	}
+	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+	has, err := from.RawConfig()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", fmt.Errorf("--kubeconfig %s: there is no such file", kubeconfig)
+	case err == nil && context != "" && has.Contexts[context] == nil:
+		return nil, "", fmt.Errorf("--context %q: there is no such context; there are: %s", context,
+			cmp.Or(strings.Join(slices.Sorted(maps.Keys(has.Contexts)), ", "), "none"))
+	}
+	if config, err = from.ClientConfig(); clientcmd.IsEmptyConfig(err) {
+		return nil, "", errors.New("which cluster is meant nobody says: kubectl's own file names none; name a file with --kubeconfig")
+	} else if err != nil {
+		return nil, "", err
+	}
+	setClient(config)
+	namespace, _, err = from.Namespace()
+	return config, namespace, err
+}
+
+// setClient has clients say who they are. The API server's own flow control takes the place of theirs.
+func setClient(config *rest.Config) { config.QPS, config.UserAgent = -1, "limpet/"+programVersion() }
+
+// explainAPIServer says which API server an error is about that keeps it from answering. What it answers is told as it is.
+func explainAPIServer(host string, err error) error {
+	var unanswered *url.Error
+	if !errors.As(err, &unanswered) {
+		return err
+	}
+	return fmt.Errorf("the API server %s does not answer: %w", host, explainUnanswered(unanswered))
+}
+
+// explainUnanswered says why a request has no answer, without the request, which Go's errors repeat.
+func explainUnanswered(err error) error {
+	var name *net.DNSError
+	var number syscall.Errno
+	var unanswered *url.Error
+	switch {
+	case errors.As(err, &name):
+		return fmt.Errorf("%s is no host's name here", name.Name)
+	case errors.As(err, &number):
+		return number
+	case errors.As(err, &unanswered) && unanswered.Timeout():
+		return errors.New("it takes too long")
+	case errors.As(err, &unanswered):
+		return unanswered.Err
+	}
+	return err
+}

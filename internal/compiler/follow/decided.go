@@ -1,0 +1,211 @@
+package follow
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/status"
+)
+
+// TakeDecided gives what the statuses of the marked objects are written from, but for what is known of proxies, and marks none; all says
+// that these are all objects. It stays as it is when the state goes on. What there is to say of them goes to the report.
+func (s *State) TakeDecided(rep *report.Report) (in status.Input, all bool) {
+	some, all := s.takeMarked()
+	groups := s.listGroupsOf(some)
+	parts := make([]status.Part, len(groups))
+	for i, g := range groups {
+		parts[i] = g.part.status
+	}
+	s.updateRefused(some, parts)
+	in = status.Input{
+		Objects: s.objectsOf(some, groups), Some: &status.Some{Refs: some, Attached: s.attachedOn(some)},
+		Decisions: &policy.Decisions{
+			AncestorLimit: ancestors.NewLimit(ancestors.Input{Attachments: noAttachments}, maps.Clone(s.room.reached)),
+			Attachments:   slices.Clone(s.frame.streams.attachments),
+		},
+	}
+	for _, p := range in.Objects.SessionPolicies {
+		in.Decisions.Attachments = append(in.Decisions.Attachments, s.attachments[p]...)
+	}
+	in.SetParts(s.frame.streams.status, parts)
+	s.reportAbout(some, rep)
+	return in, all
+}
+
+// noAttachments are none: where policies are attached is in the decisions.
+func noAttachments(func(ancestors.Attachment) bool) {}
+
+// listGroupsOf lists the groups that have a say in the statuses of objects, each once.
+func (s *State) listGroupsOf(some map[object.Ref]bool) (groups []*group) {
+	seen := map[*group]bool{}
+	for ref := range some {
+		s.visitGroupsOf(ref, func(g *group) {
+			if !seen[g] {
+				seen[g], groups = true, append(groups, g)
+			}
+		})
+	}
+	return groups
+}
+
+// visitGroupsOf visits the groups that have a say in an object's status.
+func (s *State) visitGroupsOf(ref object.Ref, visit func(*group)) {
+	visitKey := func(k key) {
+		for g := range s.askers.Sets[k] {
+			visit(g)
+		}
+	}
+	visitTarget := func(ref object.Ref) {
+		if g := s.groups.byRoute[ref]; g != nil {
+			visit(g)
+		}
+		visitKey(key{endpoints, ref})
+		visitKey(key{backends, ref})
+	}
+	visitTarget(ref)
+	for target := range s.objects.targetsOf[ref] {
+		visitTarget(target)
+	}
+	if p := s.objects.policies[ref]; p != nil {
+		s.visitKeys(&resource.Objects{SessionPolicies: []*sessionPolicy{p}}, visitKey)
+	}
+}
+
+// objectsOf gives some objects, those that all routes may depend on, the routes of groups and of connections, and the policies for
+// Gateways that are among them.
+func (s *State) objectsOf(some map[object.Ref]bool, groups []*group) *resource.Objects {
+	o, own := s.objects, &resource.Objects{}
+	addRoute := func(r *gateway.Route) {
+		if r.Host == nil {
+			own.Routes = append(own.Routes, r)
+		}
+	}
+	for _, g := range groups {
+		for _, ref := range g.routes {
+			addRoute(o.routes[ref])
+		}
+	}
+	for _, r := range o.streams {
+		addRoute(r)
+	}
+	policies := map[*sessionPolicy]bool{}
+	for ref := range some {
+		if found := o.services[ref.Key()]; found != nil && ref.Kind == object.KindService {
+			own.Services = append(own.Services, found)
+		}
+		if p := o.policies[ref]; p != nil {
+			policies[p] = true
+		}
+		if isListening(ref) {
+			maps.Copy(policies, o.policiesAt[ref])
+		}
+	}
+	own.SessionPolicies = slices.Collect(maps.Keys(policies))
+	own.Sort()
+	all := *o.context
+	all.Routes, all.Services, all.SessionPolicies, all.PassedOver = own.Routes, own.Services, own.SessionPolicies, s.store.PassedOver()
+	return &all
+}
+
+// isListening is of kinds on whose listeners policies may be for.
+func isListening(ref object.Ref) bool {
+	return ref.Kind == object.KindGateway || ref.Kind == object.KindGatewayClass
+}
+
+// updateRefused brings up to date which of some routes are refused as a whole, and marks the Gateways that count others then.
+func (s *State) updateRefused(some map[object.Ref]bool, parts []status.Part) {
+	rejected := map[object.Ref]bool{}
+	for _, p := range parts {
+		for _, d := range p.Paths {
+			rejected[d.Path.Route] = rejected[d.Path.Route] || d.Rejected
+		}
+	}
+	now := map[object.Ref][]gateway.ListenerKey{}
+	for ref := range some {
+		route := s.objects.findRoute(ref)
+		if route == nil {
+			continue
+		}
+		rep := &report.Report{}
+		for r := range s.said.about[ref] {
+			rep.AddAbout(map[object.Ref]bool{ref: true}, r)
+		}
+		if status.IsRefused(route, rep.Problems(), rejected[ref]) {
+			now[ref] = nil
+		}
+	}
+	if len(now) > 0 {
+		for _, p := range append([]status.Part{s.frame.streams.status}, parts...) {
+			p.Attachments.VisitAttached(func(l gateway.ListenerKey, routes []object.Ref) {
+				for _, ref := range routes {
+					if _, is := now[ref]; is {
+						now[ref] = append(now[ref], l)
+					}
+				}
+			})
+		}
+	}
+	mark := func(listeners []gateway.ListenerKey) {
+		for _, l := range listeners {
+			some[l.Gateway] = true
+		}
+	}
+	for ref := range maps.Clone(some) {
+		was := s.statuses.refused[ref]
+		if slices.Equal(was, now[ref]) {
+			continue
+		}
+		mark(was)
+		mark(now[ref])
+		if s.statuses.refused[ref] = now[ref]; len(now[ref]) == 0 {
+			delete(s.statuses.refused, ref)
+		}
+	}
+}
+
+// findRoute gives a route of requests or of connections; nil for none.
+func (o *inventory) findRoute(ref object.Ref) *gateway.Route {
+	if r := o.routes[ref]; r != nil {
+		return r
+	}
+	return o.streams[ref]
+}
+
+// attachedOn counts the routes on the listeners of Gateways that are among some objects, without those that are refused as a whole.
+func (s *State) attachedOn(some map[object.Ref]bool) map[gateway.ListenerKey]int {
+	counted := map[gateway.ListenerKey]int{}
+	for l, n := range s.statuses.attached {
+		if some[l.Gateway] {
+			counted[l] = n
+		}
+	}
+	for _, listeners := range s.statuses.refused {
+		for _, l := range listeners {
+			if some[l.Gateway] {
+				counted[l]--
+			}
+		}
+	}
+	return counted
+}
+
+// reportAbout passes on what there is to say of some objects, and of the policies that all routes may depend on: their targets say which
+// of them hold.
+func (s *State) reportAbout(some map[object.Ref]bool, rep *report.Report) {
+	about, reports := maps.Clone(some), map[*report.Report]bool{}
+	for _, p := range s.objects.context.LoadBalancers {
+		about[p.Ref()] = true
+	}
+	for ref := range about {
+		maps.Copy(reports, s.said.about[ref])
+	}
+	for r := range reports {
+		rep.AddAbout(about, r)
+	}
+}
