@@ -8,9 +8,6 @@ SHELL := /bin/bash
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# The module that says in which shard of its routes a host is (filter/shard) is built for this machine wherever there is a compiler for it.
-SHARD_HERE := $(if $(shell command -v clang-19),cmd/limpet/filters/limpet-shard-$(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m))).so)
-
 # Our own target file links Debian's wasi-libc; another TinyGo brings its own for its stock target.
 ifdef TINYGO
 WASM_TARGET := -target wasip1 -buildmode c-shared -scheduler none -gc precise -tags custommalloc
@@ -81,7 +78,7 @@ wasm: dist/limpet.wasm bin/gotest ## build dist/limpet.wasm and test it under wa
 LONGEST = ^Test(FullSpeed|ForgedFlood|Attacks|ServeModule|SlowStart|Tenants|ListenersComeBackDrained|ListenersComeAndGo|ServeRejected|OutlierDetectionEndsSessions|HotRestart)$$
 
 .PHONY: e2e
-e2e: build bin/gotest ## the end-to-end tests on a real Envoy, with a real browser, but for the longest
+e2e: build bin/gotest dist/shard/here/limpet-shard.so ## the end-to-end tests on a real Envoy, with a real browser, but for the longest
 	@$(WITH_TOOLS) && cd e2e && ../bin/gotest -count=1 -timeout 30m -skip '$(LONGEST)'
 
 .PHONY: e2e-longest
@@ -105,7 +102,7 @@ bench-serve: build ## measure "limpet serve" on a real API server with thousands
 
 # e2e-long and figures take RUN=TestName for one scenario.
 .PHONY: e2e-long
-e2e-long: build ## run every end-to-end test at full size: up to two hours, progress every few seconds
+e2e-long: build dist/shard/here/limpet-shard.so ## run every end-to-end test at full size: up to two hours, progress every few seconds
 	@$(WITH_TOOLS) LIMPET_LONG=1 && cd e2e && go test -count=1 -timeout 2h -run '$(or $(RUN),.)'
 
 .PHONY: attack
@@ -135,7 +132,7 @@ conformance-envoy-gateway: build bin/envoy-gateway ## the tests of session persi
 	@$(ON_KUBERNETES) ENVOY_GATEWAY=bin/envoy-gateway conformance/run.sh $(TESTS)
 
 .PHONY: build
-build: bin/limpet bin/demo bin/browser $(if $(SHARD_HERE),dist/limpet-shard-1.so) ## build bin/limpet and dist/limpet.wasm
+build: bin/limpet bin/demo bin/browser ## build bin/limpet and dist/limpet.wasm
 
 .PHONY: tools
 tools: ## install TinyGo and Envoy into the per-user cache, find a browser or install one, and print where they are
@@ -347,8 +344,7 @@ dist/compiled: $(COMMAND_SOURCES)
 	sh -c 'go build -buildvcs=false $(COMMAND_TAGS) $$(go list $(COMMAND_TAGS) -f "{{join .Imports \" \"}}" ./cmd/limpet)' && touch $@
 
 # Native filters are in it once 'make native' has put them there, and stay up to date from then on.
-bin/limpet: $(COMMAND_SOURCES) dist/compiled cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(wildcard cmd/limpet/filters/liblimpet-*.so) \
-	$(SHARD_HERE) $(wildcard cmd/limpet/filters/limpet-shard-*.so)
+bin/limpet: $(COMMAND_SOURCES) dist/compiled cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(wildcard cmd/limpet/filters/liblimpet-*.so)
 	@mkdir -p bin
 	@tools/step.sh "building $@" \
 	go build -buildvcs=false $(COMMAND_TAGS) -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
@@ -384,7 +380,7 @@ NATIVE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--ver
 comma := ,
 NATIVE := dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so $(FUZZED_MODULES) dist/native/trapping/liblimpet.so \
 	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so \
-	dist/shard/sanitized/limpet-shard.so cmd/limpet/filters/limpet-shard-amd64.so cmd/limpet/filters/limpet-shard-arm64.so
+	dist/shard/sanitized/limpet-shard.so dist/shard/amd64/limpet-shard.so dist/shard/arm64/limpet-shard.so
 
 .PHONY: native
 native: $(NATIVE) ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64, and bin/limpet with it
@@ -402,7 +398,7 @@ native-long: native ## that the native filter's memory stays flat over fifty mil
 	LIMPET_REQUIRE_NATIVE=1 LIMPET_REQUIRE_ENVOY=1 go test -count=1 -timeout 1h -v -run 'MemoryStaysFlat' ./filter/behaviour
 
 .PHONY: e2e-native
-e2e-native: native bin/gotest ## run the end-to-end tests with the native filter; TESTS='Stick|Pin' those that match
+e2e-native: native bin/gotest dist/shard/here/limpet-shard.so ## run the end-to-end tests with the native filter; TESTS='Stick|Pin' those that match
 	@$(WITH_TOOLS) && export LIMPET_FILTER=native && cd e2e && ../bin/gotest -count=1 -timeout 30m $(if $(TESTS),-run '$(TESTS)')
 
 # What the native filter is compared with.
@@ -451,16 +447,14 @@ dist/shard/sanitized/limpet-shard.so: $(SHARD_C)
 	@mkdir -p $(@D)
 	@cc -std=gnu2x -O1 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter $(SANITIZE) -shared -o $@.partial $< && mv $@.partial $@
 
+dist/shard/here/limpet-shard.so: dist/shard/$(shell uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')/limpet-shard.so
+	@mkdir -p $(@D)
+	@cp $< $@.partial && mv $@.partial $@
+
 dist/shard/%/limpet-shard.so: $(SHARD_C)
 	@mkdir -p $(@D)
 	@[ $* = $(NATIVE_ARCH) ] || tools/setup.sh cross-$* >/dev/null
 	@$(NATIVE_CLANG_$*) $(NATIVE_CFLAGS) $(subst soname$(comma)liblimpet.so,soname$(comma)limpet-shard.so,$(NATIVE_LDFLAGS)) -o $@.partial $< -lc && mv $@.partial $@
-
-cmd/limpet/filters/limpet-shard-%.so: dist/shard/%/limpet-shard.so
-	@cp $< $@.partial && mv $@.partial $@
-
-dist/limpet-shard-1.so: dist/shard/$(NATIVE_ARCH)/limpet-shard.so
-	@cp $< $@.partial && mv $@.partial $@
 
 # Renamed into place: whoever has the file of before mapped keeps that.
 dist/liblimpet.so: dist/native/$(NATIVE_ARCH)/liblimpet.so

@@ -13,7 +13,7 @@ import (
 func TestShardsCross(t *testing.T) {
 	t.Parallel()
 	pods := harness.Backends(t, "a", "b", "c")
-	s := serveWhole(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")))
+	s := serveWith(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), withoutShards(t))
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
 	clients := beginSessions(t, envoy, 12)
@@ -37,7 +37,7 @@ func TestShardsCross(t *testing.T) {
 	tally := clients.During(func() {
 		is("whole: ")
 		s.Terminate(t)
-		s.ServeAgain(t)
+		s.ServeFrom(t, withShards(t)...)
 		is("sharded")
 		grow(200)
 		grow(10)

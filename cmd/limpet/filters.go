@@ -36,12 +36,6 @@ func isEmbedded(name string) bool {
 	return err == nil
 }
 
-// readShard reads the embedded module that says in which shard of its routes a host is, for an architecture; nil if there is none.
-func readShard(arch string) []byte {
-	data, _ := fs.ReadFile(filterFiles, "filters/limpet-shard-"+arch+".so")
-	return data
-}
-
 // readNative reads the embedded native filter for an architecture.
 func readNative(arch string) ([]byte, error) {
 	data, err := fs.ReadFile(filterFiles, "filters/"+nativeName(arch))

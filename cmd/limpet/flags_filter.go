@@ -138,39 +138,21 @@ func (f *filterFlags) file() (atomicfile.File, error) {
 	return atomicfile.File{Name: "liblimpet-" + digest.OfBytes(data)[:16] + ".so", Data: data, Mode: 0o644}, err
 }
 
-// shardName is the name of the module that says in which shard of its routes a host is, beside the filter. One that says otherwise has
-// another number, for limpet and Envoys may be of different releases.
+// shardName is the name of the module that says in which shard of its routes a host is. One that says otherwise has another number, for limpet
+// and Envoys may be of different releases.
 const shardName = "limpet-shard-1.so"
 
-// shardPath is where Envoys find it that are served; empty where they fetch the filter.
-func (f *filterFlags) shardPath() string {
+// shardPath is where Envoys find it: beside the filter. It is empty where it is not there for limpet either, and where Envoys have no
+// file of the filter.
+func (f *filterFlags) shardPath() (string, error) {
 	if f.place == "" {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(f.place), shardName)
-}
-
-// shardFile is the module for an Envoy of this machine; none where limpet was built without.
-func (f *filterFlags) shardFile() (files []atomicfile.File) {
-	if data := readShard(runtime.GOARCH); f.place == "" && data != nil {
-		files = append(files, atomicfile.File{Name: shardName, Data: data, Mode: 0o644})
-	}
-	return files
-}
-
-// shardUnder is where an Envoy of this machine finds it; empty where it has none.
-func (f *filterFlags) shardUnder(dir string) (string, error) {
-	if f.place != "" {
-		path, err := filepath.Abs(f.shardPath())
-		if _, none := os.Stat(path); none != nil {
-			return "", err
-		}
-		return path, err
-	}
-	if len(f.shardFile()) == 0 {
 		return "", nil
 	}
-	return filepath.Abs(filepath.Join(dir, shardName))
+	path, err := filepath.Abs(filepath.Join(filepath.Dir(f.place), shardName))
+	if _, none := os.Stat(path); none != nil {
+		return "", err
+	}
+	return path, err
 }
 
 // name is that of the file.

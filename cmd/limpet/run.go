@@ -195,7 +195,7 @@ func (rc *runCommand) files(dir string) ([]atomicfile.File, error) {
 		}
 		files = append(files, filter)
 	}
-	return append(files, rc.config.filter.shardFile()...), nil
+	return files, nil
 }
 
 // write makes the folder, with the files in it.

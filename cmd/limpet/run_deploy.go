@@ -42,7 +42,7 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	if err != nil {
 		return nil, err
 	}
-	if rc.config.shards, err = rc.config.filter.shardUnder(dir); err != nil {
+	if rc.config.shards, err = rc.config.filter.shardPath(); err != nil {
 		return nil, err
 	}
 	d := &deployment{own: &ownEnvoy{stderr: c.ErrOrStderr()}}

@@ -321,7 +321,9 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	if err != nil {
 		return err
 	}
-	sc.config.shards = sc.config.filter.shardPath()
+	if sc.config.shards, err = sc.config.filter.shardPath(); err != nil {
+		return err
+	}
 	followed := &controller.Controller{
 		Memory: known, Published: traces.Compiled, Compiled: serve.NewCompileMetrics(registry),
 		Options: sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.place))),
