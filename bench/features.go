@@ -18,7 +18,8 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// feature is one that costs something where it is used: a deployment that has it, and the one that differs in nothing else.
+// feature is one that costs something where it is used: a deployment that has it, and the one that differs in nothing
+// else.
 type feature struct {
 	name, title string
 	// over is the feature that its price is counted from; "" for none.
@@ -68,7 +69,12 @@ var features = []feature{
 		Deployment: rig.Deployment{Policy: aSession, Led: true, Native: true},
 	},
 	{name: "envelope", title: "`envelope: true`", over: "plain", Deployment: rig.Deployment{Policy: "envelope: true"}},
-	{name: "log", title: "`--access-log`", over: "plain", Deployment: rig.Deployment{Policy: aSession, Flags: []string{"--access-log"}}},
+	{
+		name:       "log",
+		title:      "`--access-log`",
+		over:       "plain",
+		Deployment: rig.Deployment{Policy: aSession, Flags: []string{"--access-log"}},
+	},
 	{
 		name: "log-sessions", title: "`--access-log-fields session`", over: "log",
 		Deployment: rig.Deployment{Policy: aSession, Flags: []string{"--access-log", sessionsLog}},
@@ -86,7 +92,12 @@ var features = []feature{
 		name: "mirror", title: "a session, mirrored without the token", over: "copied",
 		Deployment: rig.Deployment{Rule: aMirror, Policy: aSession},
 	},
-	{name: "cross-site", title: "`cookie.crossSite: true`", over: "plain", Deployment: rig.Deployment{Policy: "cookie: {crossSite: true}"}},
+	{
+		name:       "cross-site",
+		title:      "`cookie.crossSite: true`",
+		over:       "plain",
+		Deployment: rig.Deployment{Policy: "cookie: {crossSite: true}"},
+	},
 }
 
 // prices are the instructions that a pinned request and one that begins a session take, by the feature's name.
@@ -103,7 +114,13 @@ func (b *bench) runFeatures(ctx context.Context, p runFlags) error {
 		if err := errors.Join(ctx.Err(), b.price(f, p.counted, counted)); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		fmt.Fprintf(os.Stderr, "bench: %s: %.0f, new %.0f\n", f.name, stats.Median(counted.pinned[f.name]), stats.Median(counted.begun[f.name]))
+		fmt.Fprintf(
+			os.Stderr,
+			"bench: %s: %.0f, new %.0f\n",
+			f.name,
+			stats.Median(counted.pinned[f.name]),
+			stats.Median(counted.begun[f.name]),
+		)
 	}
 	intro := fmt.Sprintf("Counted %s with valgrind: %s. %d requests a cell, the median of %d passes.\n\n",
 		time.Now().UTC().Format(time.DateOnly), versions(), p.counted, passes)
@@ -166,7 +183,13 @@ func beginSessions(address string, begin request) (sessions []string, err error)
 }
 
 // countPool counts the instructions of requests that begin a session, or do not.
-func (b *bench) countPool(e *rig.Envoy, f feature, pool []request, begins bool, requests int) (rounds stats.Rounds, err error) {
+func (b *bench) countPool(
+	e *rig.Envoy,
+	f feature,
+	pool []request,
+	begins bool,
+	requests int,
+) (rounds stats.Rounds, err error) {
 	raw := make([][]byte, len(pool))
 	for i, r := range pool {
 		raw[i] = r.bytes()
@@ -199,7 +222,9 @@ func (b *bench) countPool(e *rig.Envoy, f feature, pool []request, begins bool, 
 func (p prices) table() string {
 	titles := map[string]string{}
 	var b strings.Builder
-	b.WriteString("| what | a pinned request | more | a request that begins a session | more | than |\n|---|---:|---:|---:|---:|---|\n")
+	b.WriteString(
+		"| what | a pinned request | more | a request that begins a session | more | than |\n|---|---:|---:|---:|---:|---|\n",
+	)
 	for _, f := range features {
 		titles[f.name] = f.title
 		if p.pinned[f.name] == nil {

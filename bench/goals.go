@@ -26,12 +26,20 @@ func (r measurements) goals() []report.Goal {
 	difference := func(a, b cell) stats.Interval { return stats.Bootstrap(r.rounds(), stats.Over(r[a], r[b])) }
 	return []report.Goal{
 		{Title: "pinned over no filter, limpet / Rust peer", Bound: 0.6, Value: ratio(pinned, r.over(rig.Rust, "pinned"))},
-		{Title: "pinned over no filter, limpet / empty TinyGo filter", Bound: 1.4, Value: ratio(pinned, r.over(rig.TinyGo, "pinned"))},
+		{
+			Title: "pinned over no filter, limpet / empty TinyGo filter",
+			Bound: 1.4,
+			Value: ratio(pinned, r.over(rig.TinyGo, "pinned")),
+		},
 		{
 			Title: "pinned with every token new to the cache over no filter, limpet / Rust peer", None: true,
 			Value: ratio(r.over(rig.Limpet, "pinned-many"), r.over(rig.Rust, "pinned")),
 		},
-		{Title: "new session over no filter, limpet / Rust peer", Bound: 1, Value: ratio(r.over(rig.Limpet, "new"), r.over(rig.Rust, "new"))},
+		{
+			Title: "new session over no filter, limpet / Rust peer",
+			Bound: 1,
+			Value: ratio(r.over(rig.Limpet, "new"), r.over(rig.Rust, "new")),
+		},
 		{Title: "whole request, forged / pinned", Bound: 1.5, Value: ratio(r.whole("forged"), r.whole("pinned"))},
 		{Title: "over no filter, forged / pinned", None: true, Value: ratio(r.over(rig.Limpet, "forged"), pinned)},
 		{
@@ -43,7 +51,11 @@ func (r measurements) goals() []report.Goal {
 			Value: ratio(native, r.over(rig.Unsigned, "pinned-plain")),
 		},
 		{Title: "pinned over no filter, native limpet / limpet", Bound: 0.3, Value: ratio(native, pinned)},
-		{Title: "pinned over no filter, native limpet / native Rust peer", Bound: 1.1, Value: ratio(native, r.over(rig.NativeRust, "pinned"))},
+		{
+			Title: "pinned over no filter, native limpet / native Rust peer",
+			Bound: 1.1,
+			Value: ratio(native, r.over(rig.NativeRust, "pinned")),
+		},
 		{
 			Title: "new session over no filter, native limpet / native Rust peer", Bound: 1.1,
 			Value: ratio(r.over(rig.Native, "new"), r.over(rig.NativeRust, "new")),
@@ -74,7 +86,11 @@ func (r measurements) costs(rows []row) []report.Cost {
 		if len(r[line.cell]) == 0 {
 			continue
 		}
-		cost := report.Cost{Title: line.title, Base: line.contestant == rig.None, Aside: strings.HasPrefix(line.traffic, "flood")}
+		cost := report.Cost{
+			Title: line.title,
+			Base:  line.contestant == rig.None,
+			Aside: strings.HasPrefix(line.traffic, "flood"),
+		}
 		cost.Whole = stats.Bootstrap(r.rounds(), stats.Value(r[line.cell]))
 		if base := r[line.base()]; len(base) > 0 {
 			cost.Over = stats.Bootstrap(r.rounds(), stats.Over(r[line.cell], base))

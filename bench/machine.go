@@ -15,9 +15,17 @@ func (b *bench) machine() string {
 	if b.rig.Cores.Envoy >= 0 {
 		pinning = "Envoy on one processor, load and backends on another"
 	}
-	return fmt.Sprintf("Measured %s: %s; %d processors, %s; %s. %d rounds of %d requests a row on %d starts of Envoy, in random order.\n",
-		time.Now().UTC().Format(time.DateOnly), versions(), runtime.NumCPU(), processor(), pinning,
-		b.effort.starts*b.effort.rounds, b.effort.requests, b.effort.starts)
+	return fmt.Sprintf(
+		"Measured %s: %s; %d processors, %s; %s. %d rounds of %d requests a row on %d starts of Envoy, in random order.\n",
+		time.Now().UTC().Format(time.DateOnly),
+		versions(),
+		runtime.NumCPU(),
+		processor(),
+		pinning,
+		b.effort.starts*b.effort.rounds,
+		b.effort.requests,
+		b.effort.starts,
+	)
 }
 
 // versions are those of all that took part.
@@ -41,7 +49,8 @@ func processor() string {
 	return strings.Trim(line, "\t :")
 }
 
-// version finds the first word of what a program says of itself that begins with a digit and has a dot. Slashes end words.
+// version finds the first word of what a program says of itself that begins with a digit and has a dot. Slashes end
+// words.
 func version(program, flag string) string {
 	out, err := exec.Command(program, flag).Output()
 	if err != nil {

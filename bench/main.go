@@ -1,5 +1,5 @@
-// Command bench measures what limpet costs Envoy, side by side with other filters. make bench builds all that it needs and
-// runs it.
+// Command bench measures what limpet costs Envoy, side by side with other filters. make bench builds all that it needs
+// and runs it.
 package main
 
 import (
@@ -52,7 +52,12 @@ func run(ctx context.Context) error {
 	flag.IntVar(&p.memory, "memory", 0, "send so many requests of all sorts, watch the linear memory, and do nothing else")
 	flag.IntVar(&p.counted, "instructions", 0,
 		"count the instructions of so many requests of each sort, with valgrind, instead of measuring time")
-	flag.BoolVar(&p.features, "features", false, "with -instructions: count what features cost that are used; -only names one of them")
+	flag.BoolVar(
+		&p.features,
+		"features",
+		false,
+		"with -instructions: count what features cost that are used; -only names one of them",
+	)
 	flag.BoolVar(&p.write, "write", false, "write the results into docs/performance.md and docs/performance.svg")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "limpet-bench")

@@ -15,7 +15,7 @@ import (
 
 // effort is how much is measured.
 type effort struct {
-	// starts is how often Envoy is started anew, rounds how many rounds each of them serves.
+	// starts is how often Envoy is started again, rounds how many rounds each of them serves.
 	starts, rounds int
 	// requests make one measurement; warm of them come before, for V8 to compile what is hot.
 	requests, warm int

@@ -49,8 +49,14 @@ func (b *bench) memory(ctx context.Context, requests int) (string, error) {
 	}
 	// The gauge counts this worker and the VM that Envoy's main thread keeps, which serves nothing.
 	text := fmt.Sprintf(
-		"Linear memory of one worker with one policy: %d kB after the first request, %d kB after %d requests, %d kB after %d.\n",
-		start/1024, sizes[0]/1024, step, slices.Max(sizes)/1024, len(sizes)*step)
+		"Linear memory of one worker with one policy: %d kB after the first request, %d kB after %d requests, %d kB after "+
+			"%d.\n",
+		start/1024,
+		sizes[0]/1024,
+		step,
+		slices.Max(sizes)/1024,
+		len(sizes)*step,
+	)
 	text += "\nOutcomes of these: " + summary(outcomes) + ".\n"
 	if slices.Max(sizes) > sizes[0] {
 		return text, fmt.Errorf("the linear memory grew: %d", sizes)

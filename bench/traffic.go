@@ -70,8 +70,8 @@ func cookies(values ...string) [][2]string {
 	return [][2]string{{"cookie", "theme=dark; " + strings.Join(values, "; ")}}
 }
 
-// forged changes a token's last character, which is part of its MAC, and leaves the character's spare bits 0: they would be refused
-// before any signature is checked.
+// forged changes a token's last character, which is part of its MAC, and leaves the character's spare bits 0: they
+// would be refused before any signature is checked.
 func forged(tok string) string {
 	last := byte('A')
 	if tok[len(tok)-1] == last {

@@ -15,8 +15,8 @@ import (
 // Cache keeps what a process that compiles again and again need not do twice. It serves one compilation at a time, and
 // one input: it forgets what the last compilation did not have. What comes out does not depend on it.
 //
-// It has a part for each step whose results are kept; see package memo. The steps themselves know nothing of it. The zero
-// value keeps nothing.
+// It has a part for each step whose results are kept; see package memo. The steps themselves know nothing of it. The
+// zero value keeps nothing.
 type Cache struct {
 	resources resource.Cache
 	steps     pipeline.Cache

@@ -6,7 +6,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
-// Decided is what a follower has decided about some objects, for their statuses. It stays as it is when the follower goes on.
+// Decided is what a follower has decided about some objects, for their statuses. It stays as it is when the follower
+// goes on.
 type Decided struct {
 	in            status.Input
 	rep           report.Report
@@ -14,8 +15,9 @@ type Decided struct {
 	all           bool
 }
 
-// TakeDecided gives what was decided about the objects whose statuses may be others than when it was last asked for, and about some more:
-// those with something new in [Options] that statuses depend on. It is nil before the first Update, and after changes that came to none.
+// TakeDecided gives what was decided about the objects whose statuses may be others than when it was last asked for,
+// and about some more: those with something new in [Options] that statuses depend on. It is nil before the first
+// Update, and after changes that came to none.
 func (f *Follower) TakeDecided(more []object.Ref) *Decided {
 	f.state.MarkStatuses(more)
 	if f.last == nil || f.refused {
@@ -29,8 +31,8 @@ func (f *Follower) TakeDecided(more []object.Ref) *Decided {
 // MarkAllStatuses has TakeDecided give all objects the next time.
 func (f *Follower) MarkAllStatuses() { f.state.MarkAllStatuses() }
 
-// Statuses gives the statuses of these objects, as [Check] does, and compiles nothing. The options say what is known of proxies, what
-// statuses objects have, and the time.
+// Statuses gives the statuses of these objects, as [Check] does, and compiles nothing. The options say what is known of
+// proxies, what statuses objects have, and the time.
 func (d *Decided) Statuses(o Options) *CheckResult {
 	result, _ := o.buildStatuses(d.in, &d.rep, d.servesNothing)
 	if result.All = d.all; d.all {

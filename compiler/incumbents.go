@@ -13,8 +13,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
-// Incumbents are who had what in a result. What of it they still claim stays theirs in the next compilation, whatever dates,
-// names and places in the input say.
+// Incumbents are who had what in a result. What of it they still claim stays theirs in the next compilation, whatever
+// dates, names and places in the input say.
 type Incumbents struct {
 	claims gateway.Claims
 	names  policy.HeldNames
@@ -49,7 +49,11 @@ func (i *Incumbents) MarshalJSON() ([]byte, error) {
 		text.Hosts = append(text.Hosts, hostText{h, route})
 	}
 	slices.SortFunc(text.Hosts, func(a, b hostText) int {
-		return cmp.Or(strings.Compare(a.Gateway, b.Gateway), strings.Compare(a.Listener, b.Listener), strings.Compare(a.Name, b.Name))
+		return cmp.Or(
+			strings.Compare(a.Gateway, b.Gateway),
+			strings.Compare(a.Listener, b.Listener),
+			strings.Compare(a.Name, b.Name),
+		)
 	})
 	return json.Marshal(text)
 }

@@ -16,7 +16,8 @@ type LoggedHeaders = envoy.LoggedHeaders
 
 // secretHeaders are those whose values let whoever reads them be somebody else.
 var secretHeaders = []string{
-	"authorization", "proxy-authorization", "www-authenticate", "proxy-authenticate", "authentication-info", "proxy-authentication-info",
+	"authorization", "proxy-authorization", "www-authenticate", "proxy-authenticate", "authentication-info",
+	"proxy-authentication-info",
 	"cookie", "cookie2", "set-cookie", "set-cookie2", policyconfig.TicketHeader,
 }
 
@@ -26,8 +27,8 @@ var loggedName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 // maxLogged is how many there may be of requests, and of responses.
 const maxLogged = 16
 
-// CheckLoggedHeader says why a header may not be in an access log; nil if it may. A session's own is not known here: a rule that wants it
-// has no session (S78).
+// CheckLoggedHeader says why a header may not be in an access log; nil if it may. A session's own is not known here: a
+// rule that wants it has no session (S78).
 func CheckLoggedHeader(name string) error {
 	lower := strings.ToLower(name)
 	switch {

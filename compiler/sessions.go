@@ -13,17 +13,19 @@ import (
 
 // Sessions is what an input says of the sessions that its rules have.
 type Sessions struct {
-	// Policies are those of the plugin that Compile with the same options would write, by route, rule, listener and backend.
+	// Policies are those of the plugin that Compile with the same options would write, by route, rule, listener and
+	// backend.
 	Policies []policyconfig.Policy
-	// Endpoints are those of all EndpointSlices, and Backends the names of all ports of Services, as tokens' tags are made of them.
+	// Endpoints are those of all EndpointSlices, and Backends the names of all ports of Services, as tokens' tags are made
+	// of them.
 	Endpoints []SessionEndpoint
 	Backends  []string
 }
 
 // SessionEndpoint is a port of an endpoint.
 type SessionEndpoint struct {
-	// Host is its address and port, Pod the namespace/name of its pod, UID that one's, and Hostname its stable name; empty for what is
-	// not known.
+	// Host is its address and port, Pod the namespace/name of its pod, UID that one's, and Hostname its stable name; empty
+	// for what is not known.
 	Host, Pod, UID, Hostname string
 	// Service is its namespace/name, and Backends are the names of that one's ports.
 	Service  string

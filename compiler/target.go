@@ -56,11 +56,12 @@ type emitter struct {
 	// controller is the controllerName of the GatewayClasses of a target with a control plane of its own, which makes
 	// listeners, routes and clusters from the same objects; empty where limpet makes them.
 	controller gatewayv1.GatewayController
-	// platformKinds are the control plane's own kinds that may be in the input, and ownBackends those that routes may lead to.
+	// platformKinds are the control plane's own kinds that may be in the input, and ownBackends those that routes may lead
+	// to.
 	platformKinds    []schema.GroupVersionKind
 	platformBackends []schema.GroupKind
-	// sharedPath is the path that a session's cookie has there for all matches of its rule, where each match has one of its
-	// own elsewhere; empty if that is no different. Nil is never.
+	// sharedPath is the path that a session's cookie has there for all matches of its rule, where each match has one of
+	// its own elsewhere; empty if that is no different. Nil is never.
 	sharedPath func(*ir.Rule, *ir.Session) string
 	// capabilities says which features the target carries; nil for the plugin configuration alone, which every target has.
 	capabilities capability.Declaration

@@ -45,8 +45,8 @@ func listOwnFields(t *testing.T) string {
 			b.WriteString("\n|---|---|---|\n")
 		}
 		w.write(&b, "", crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"])
-		if w.rows < 20 || w.told != len(w.fields)-2*w.blocks {
-			t.Errorf("%s: %d rows, %d of %d fields that the compiler reads", w.kind, w.rows, w.told, len(w.fields))
+		if w.rows < 20 || w.known != len(w.fields)-2*w.blocks {
+			t.Errorf("%s: %d rows, %d of %d fields that the compiler reads", w.kind, w.rows, w.known, len(w.fields))
 		}
 	}
 	return b.String() + "\n"
@@ -54,9 +54,9 @@ func listOwnFields(t *testing.T) string {
 
 // fieldWriter writes the rows of a kind of limpet's own.
 type fieldWriter struct {
-	kind               string
-	fields             support.Fields
-	rows, told, blocks int // rows; those that the compiler reads; those that stand in default and override too
+	kind                string
+	fields              support.Fields
+	rows, known, blocks int // rows; those that the compiler reads; those that stand in default and override too
 }
 
 // write gives a row to each field below a path. Deeper than two fields ProxyConfigs have types of Kubernetes' own.
@@ -93,7 +93,7 @@ func (w *fieldWriter) answers(path string, list bool) string {
 	if _, read := w.fields[path]; !read {
 		return " | "
 	}
-	w.told++
+	w.known++
 	if _, again := w.fields[strings.Replace(path, "spec.", "spec.default.", 1)]; again {
 		w.blocks++
 	}

@@ -66,9 +66,9 @@ func contain(t *testing.T) {
 	}
 }
 
-// TestRoutesWithoutRoom has a tenant write routes for which there is no room: 377 of 339 kB and one of 1.29 MB, on 48 listeners. They are
+// TestRoutesBeyondTheBudget has a tenant write routes for which there is no room: 377 of 339 kB and one of 1.29 MB, on 48 listeners. They are
 // refused before they take memory, and others' changes go live.
-func TestRoutesWithoutRoom(t *testing.T) {
+func TestRoutesBeyondTheBudget(t *testing.T) {
 	const most = 500
 	contain(t)
 	routes := harness.Size(50, 1500)

@@ -37,8 +37,8 @@ func TestBrowserExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = program.Process.Kill() }()
-	if told, done := readUntil(stdout, "Ctrl-C"); !done || !strings.Contains(told, fmt.Sprintf("https://shop.localhost:%d/", port)) {
-		t.Fatalf("it said: %q; stderr: %s", told, complaints.String())
+	if printed, done := readUntil(stdout, "Ctrl-C"); !done || !strings.Contains(printed, fmt.Sprintf("https://shop.localhost:%d/", port)) {
+		t.Fatalf("it said: %q; stderr: %s", printed, complaints.String())
 	}
 	eventually(t, "the page is served", func() bool { return servesPage(port) })
 	if err := program.Process.Signal(syscall.SIGTERM); err != nil {

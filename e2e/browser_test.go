@@ -233,7 +233,7 @@ func checkFrames(t *testing.T, s *shopfront) {
 }
 
 // checkPage: a person clicks through the page, which shows what becomes of the session: found again by a WebSocket,
-// ended by a logout, begun anew, and moved when its backend is gone. The screenshot is for people.
+// ended by a logout, begun again, and moved when its backend is gone. The screenshot is for people.
 func checkPage(t *testing.T, s *shopfront) {
 	tab := s.Person(t)
 	s.page(t, tab, "shop")

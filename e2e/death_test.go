@@ -86,7 +86,7 @@ func (d *death) run(t *testing.T) {
 		defer close(stop)
 		time.Sleep(harness.Size(500*time.Millisecond, 5*time.Second))
 		d.fail(t)
-		d.settle(t)
+		d.awaitQuiet(t)
 		time.Sleep(harness.Size(500*time.Millisecond, 20*time.Second))
 	}()
 	d.checkMoves(t)
@@ -96,8 +96,8 @@ func (d *death) run(t *testing.T) {
 	d.record(t)
 }
 
-// settle waits until Envoy's guards know of the failed hosts and no session is on one.
-func (d *death) settle(t *testing.T) {
+// awaitQuiet waits until Envoy's guards know of the failed hosts and no session is on one.
+func (d *death) awaitQuiet(t *testing.T) {
 	eventually(t, "health checks find the failed hosts", func() bool {
 		return d.healthy(t) == 10-d.hosts
 	})
@@ -116,7 +116,7 @@ func (d *death) healthy(t *testing.T) int {
 	return int(d.envoy.Stat(t, "cluster."+d.cluster("checked")+".membership_healthy"))
 }
 
-// escaping are the variants whose sessions must all find a host that works. Without a guard a client that begins anew
+// escaping are the variants whose sessions must all find a host that works. Without a guard a client that begins again
 // meets nine hosts of ten that each take the route's timeout: it is not worth waiting for.
 func (d *death) escaping() []string {
 	return slices.DeleteFunc(slices.Clone(variants), func(variant string) bool {

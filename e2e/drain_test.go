@@ -64,20 +64,20 @@ func (s *drainScene) headerMember(path string) func() (harness.Response, error) 
 			headers = append(headers, "x-limited: "+token)
 		}
 		response, err := client.Try("GET", path, headers...)
-		if fresh := response.Header.Get("X-Limited"); fresh != "" {
-			token = fresh
+		if renewed := response.Header.Get("X-Limited"); renewed != "" {
+			token = renewed
 		}
 		return response, err
 	}
 }
 
 // watchful counts the moves that come without a new token.
-func (s *drainScene) watchful(send func() (harness.Response, error), fresh func(harness.Response) bool) func() (harness.Response, error) {
+func (s *drainScene) watchful(send func() (harness.Response, error), renewed func(harness.Response) bool) func() (harness.Response, error) {
 	home := ""
 	return func() (harness.Response, error) {
 		response, err := send()
 		if err == nil && response.Backend != home {
-			if !fresh(response) {
+			if !renewed(response) {
 				s.tokenless.Add(1)
 			}
 			home = response.Backend
@@ -164,8 +164,8 @@ func TestDrainTimeout(t *testing.T) {
 			t.Errorf("before the limit: %v", early)
 		}
 		late = limited.During(func() {
-			if said := s.Due(t); !strings.Contains(said, "endpoints of default/pods:80 (drain-3s)") {
-				t.Errorf("limpet says %q", said)
+			if line := s.Due(t); !strings.Contains(line, "endpoints of default/pods:80 (drain-3s)") {
+				t.Errorf("limpet says %q", line)
 			}
 		})
 	})

@@ -15,20 +15,20 @@ const keysGauge = "wasmcustom.limpet_keys_fingerprint"
 func TestFingerprintsOfKeys(t *testing.T) {
 	t.Parallel()
 	pods, ring, other := harness.Backends(t, "a"), harness.NewRing("first", "second"), harness.NewRing("first", "second")
-	var told []uint64
+	var gauges []uint64
 	for _, keys := range []harness.Ring{ring, ring, other} {
 		envoy := harness.Run(t, harness.Deployment{Documents: harness.OneRoute(pods, harness.CookieRule("cart", "pods")), Keys: keys})
 		if got := envoy.Stat(t, keysGauge); got != keys.Fingerprint(t) {
 			t.Errorf("the gauge is %d, want %d", got, keys.Fingerprint(t))
 		}
-		told = append(told, envoy.Stat(t, keysGauge))
+		gauges = append(gauges, envoy.Stat(t, keysGauge))
 		page := envoy.Admin(t, "/stats/prometheus?filter=limpet_keys")
 		if series := alertedSeries(t); !series.MatchString(page) {
 			t.Errorf("the alert looks for %s in\n%s", series, page)
 		}
 	}
-	if told[0] != told[1] || told[0] == told[2] {
-		t.Errorf("got %d, want the last alone to differ", told)
+	if gauges[0] != gauges[1] || gauges[0] == gauges[2] {
+		t.Errorf("got %d, want the last alone to differ", gauges)
 	}
 }
 
@@ -57,16 +57,16 @@ func TestFingerprintFollowsKeys(t *testing.T) {
 		}
 		eventually(t, "the gauge follows the keys", func() bool { return envoy.Stat(t, keysGauge) == now.Fingerprint(t) })
 		_, status, _ := harness.Limpet(t, nil, "status", "--admin", harness.Loopback(s.AdminPort))
-		said := s.Output()
+		printed := s.Output()
 		for _, id := range ids {
 			line := regexp.MustCompile(`(?m)^` + id + ` +` + now.Only(id).KeyFingerprint() + `$`)
-			if !line.MatchString(status) || !strings.Contains(said, id+" "+now.Only(id).KeyFingerprint()) {
-				t.Errorf("no fingerprint of %s in\n%s\n%s", id, status, said)
+			if !line.MatchString(status) || !strings.Contains(printed, id+" "+now.Only(id).KeyFingerprint()) {
+				t.Errorf("no fingerprint of %s in\n%s\n%s", id, status, printed)
 			}
 		}
 		for _, secret := range now.Secrets() {
-			if strings.Contains(status+said, secret) {
-				t.Errorf("a key is shown:\n%s\n%s", status, said)
+			if strings.Contains(status+printed, secret) {
+				t.Errorf("a key is shown:\n%s\n%s", status, printed)
 			}
 		}
 	}

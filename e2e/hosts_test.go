@@ -180,8 +180,8 @@ spec:
 		}
 	}
 	for i := range 5 {
-		if got, fresh := call(t, caller, "/shop.Cart/Get"); got == home || fresh != (i == 0) {
-			t.Fatalf("call %d of a session on %s, which is lost, went to %s; a new token: %t", i, home, got, fresh)
+		if got, renewed := call(t, caller, "/shop.Cart/Get"); got == home || renewed != (i == 0) {
+			t.Fatalf("call %d of a session on %s, which is lost, went to %s; a new token: %t", i, home, got, renewed)
 		}
 	}
 }

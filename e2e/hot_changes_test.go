@@ -127,7 +127,7 @@ func (s *scenery) makeHotChanges(t *testing.T, scenario string, changes int) {
 	clients, progress, refused := s.beginSessions(t, 24), harness.NewProgress(t), 0
 	tally := clients.During(func() {
 		for n := range changes {
-			if said := s.change(t, n); strings.Contains(said, "refused") {
+			if line := s.change(t, n); strings.Contains(line, "refused") {
 				refused++
 			}
 			progress.Say("%d of %d changes", n+1, changes)

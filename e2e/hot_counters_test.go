@@ -6,7 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// TestCountersGoOn: a change of policies or keys begins no counter anew, also not that of a policy that no request has met
+// TestCountersGoOn: a change of policies or keys begins no counter again, also not that of a policy that no request has met
 // since, nor those of the changes before.
 func TestCountersGoOn(t *testing.T) {
 	t.Parallel()
@@ -19,12 +19,12 @@ func TestCountersGoOn(t *testing.T) {
 		}
 	}
 	envoy := w.Envoy(t)
-	want := func(after string, news, quiet uint64) {
+	want := func(after string, begun, quiet uint64) {
 		t.Helper()
 		const prefix, suffix = "wasmcustom.limpet_sessions.policy.default/app/rule/", ".outcome.new"
 		got := envoy.Stats(t, `^wasmcustom\.limpet_sessions`)
-		if got[prefix+"0"+suffix] != news || got[prefix+"1"+suffix] != quiet {
-			t.Errorf("after %s: %v, want %d and %d new sessions", after, got, news, quiet)
+		if got[prefix+"0"+suffix] != begun || got[prefix+"1"+suffix] != quiet {
+			t.Errorf("after %s: %v, want %d and %d new sessions", after, got, begun, quiet)
 		}
 	}
 	begin("/quiet", 3)

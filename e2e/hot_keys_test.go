@@ -77,7 +77,7 @@ func (p *proxyPair) signedWith(t *testing.T, ring harness.Ring, from, to int) in
 
 // TestKeysRotateHot changes the keys of two running proxies at different moments, as docs/operations.md says: a new key in
 // front, which signs when both have it, and later the old one away. No session that is in use is lost, and none at all
-// before the old key goes; sessions that were idle all the time then begin anew, without an error.
+// before the old key goes; sessions that were idle all the time then begin again, without an error.
 func TestKeysRotateHot(t *testing.T) {
 	t.Parallel()
 	const active, idle, late = 12, 6, 6
@@ -97,7 +97,7 @@ func TestKeysRotateHot(t *testing.T) {
 		}
 		time.Sleep(time.Until(ring.SignsFrom().Add(time.Second)))
 		p.used(t)
-		for i := active + idle; i < len(p.jars); i++ { // lately seen: they are signed anew
+		for i := active + idle; i < len(p.jars); i++ { // lately seen: they are signed again
 			for _, proxy := range []int{0, 1} {
 				if got := visit(t, p.client(i, proxy), "/cart").Backend; got != p.homes[i] {
 					t.Errorf("with both keys, a session on %s is on %s", p.homes[i], got)
@@ -118,7 +118,7 @@ func TestKeysRotateHot(t *testing.T) {
 	if got := p.signedWith(t, ring.Only("old"), active, active+idle); got != idle {
 		t.Errorf("%d of %d idle sessions have a token of the old key", got, idle)
 	}
-	p.beginAnew(t, ring.Only("new"), active, active+idle)
+	p.beginSessions(t, ring.Only("new"), active, active+idle)
 	for i := active + idle; i < len(p.jars); i++ {
 		if got := stay(t, p.client(i, i%2), "/cart", 3); got != p.homes[i] {
 			t.Errorf("without the old key, a session on %s is on %s", p.homes[i], got)
@@ -130,8 +130,8 @@ func TestKeysRotateHot(t *testing.T) {
 	})
 }
 
-// beginAnew has clients whose key is gone visit the proxies: they are balanced anew, get a new token at once and stay.
-func (p *proxyPair) beginAnew(t *testing.T, ring harness.Ring, from, to int) {
+// beginSessions has clients whose key is gone visit the proxies: they are balanced again, get a new token at once and stay.
+func (p *proxyPair) beginSessions(t *testing.T, ring harness.Ring, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		response := visit(t, p.client(i, i%2), "/cart")

@@ -10,7 +10,7 @@ import (
 )
 
 // TestPolicyChangesStallNothing changes session policies again and again under load, on routes that are used and on one of
-// many others: no request fails or waits long, no session moves, no counter goes back, and no filter starts anew.
+// many others: no request fails or waits long, no session moves, no counter goes back, and no filter starts again.
 //
 // requirements: 2A.29
 func TestPolicyChangesStallNothing(t *testing.T) {

@@ -57,13 +57,13 @@ func TestLostHostRebalances(t *testing.T) {
 			if response.Backend != "a" {
 				t.Errorf("host %s: backend %s answered", how, response.Backend)
 			}
-			fresh := wantToken(t, response, "cart").Value
-			if got := open(t, envoy, "cart", fresh).Host.String(); got != pods[0].Address {
+			renewed := wantToken(t, response, "cart").Value
+			if got := open(t, envoy, "cart", renewed).Host.String(); got != pods[0].Address {
 				t.Errorf("host %s: the new token leads to %s, want %s", how, got, pods[0].Address)
 			}
 			text = mint(t, envoy, "x-cart", address, harness.Dates{})
-			fresh = visit(t, envoy.Stranger(), "/x-cart", "x-cart: "+text).Header.Get("x-cart")
-			if got := open(t, envoy, "x-cart", fresh).Host.String(); got != pods[0].Address {
+			renewed = visit(t, envoy.Stranger(), "/x-cart", "x-cart: "+text).Header.Get("x-cart")
+			if got := open(t, envoy, "x-cart", renewed).Host.String(); got != pods[0].Address {
 				t.Errorf("host %s: the new header leads to %s, want %s", how, got, pods[0].Address)
 			}
 		}

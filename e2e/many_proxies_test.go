@@ -15,7 +15,7 @@ import (
 var skews = []time.Duration{0, 20 * time.Second, 40 * time.Second, time.Minute}
 
 // skewedProxies are Envoys with the same keys and backends that share nothing else, not even the time. Sessions have an
-// idle timeout, so that each of them writes tokens anew by its own clock.
+// idle timeout, so that each of them writes tokens again by its own clock.
 func skewedProxies(t *testing.T) []*harness.Envoy {
 	t.Helper()
 	pods, keys := harness.Backends(t, "a", "b", "c"), harness.NewRing("first")

@@ -23,8 +23,8 @@ type podWorld struct {
 	// wrong are requests that a session's token led to another pod than it began with, and early those of them that were sent
 	// before Envoy knew of the change; window is how late the latest of these was sent.
 	wrong, early atomic.Int64
-	// settled are the requests that were sent and answered while Envoy knew of all changes.
-	settled atomic.Int64
+	// current are the requests that were sent and answered while Envoy knew of all changes.
+	current atomic.Int64
 	swapped atomic.Int64
 	window  atomic.Int64
 	// servedBy is the Envoy where limpet does not run it.
@@ -87,13 +87,13 @@ func (w *podWorld) member(client *harness.Client) func() (harness.Response, erro
 			return r, err
 		}
 		issued := len(r.Header["Set-Cookie"]) > 0
-		settled := before%2 == 0 && w.known.Load() == before
-		if settled {
-			w.settled.Add(1)
+		current := before%2 == 0 && w.known.Load() == before
+		if current {
+			w.current.Add(1)
 		}
 		if !issued && home != "" && r.Backend != home {
 			w.wrong.Add(1)
-			if !settled {
+			if !current {
 				w.early.Add(1)
 				late := begun.UnixNano() - w.swapped.Load()
 				w.window.Store(max(w.window.Load(), late))
@@ -145,7 +145,7 @@ func (w *podWorld) checkRecreated(t *testing.T, scenario string, requests int64)
 	clients := harness.NewClients(t, harness.Size(12, 24), func(int) func() (harness.Response, error) { return w.member(w.Client()) })
 	clients.Every = 4 * time.Millisecond
 	tally := clients.During(func() {
-		for ; rounds < 8 || w.settled.Load() < requests; rounds++ {
+		for ; rounds < 8 || w.current.Load() < requests; rounds++ {
 			w.recreate(t, rounds, rounds%2 == 1)
 			time.Sleep(harness.Size(50*time.Millisecond, 250*time.Millisecond))
 		}
@@ -159,7 +159,7 @@ func (w *podWorld) checkRecreated(t *testing.T, scenario string, requests int64)
 	harness.RecordResult(t, scenario, harness.Result{
 		Requests: tally.Requests, Sessions: clients.Size(), Changes: w.Changes(), Faults: 2 * rounds, Errors: tally.Failed(), Lost: int(late),
 		Note: fmt.Sprintf("%d of %d requests on another pod once Envoy knew; %d before, the last of them %v after the pods had changed; "+
-			"%d tokens void", late, w.settled.Load(), w.early.Load(), window, reused),
+			"%d tokens void", late, w.current.Load(), w.early.Load(), window, reused),
 	})
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// TestEnvoyYAMLIsFresh: the envoy.yaml in the root is what the compiler makes of the quick start.
-func TestEnvoyYAMLIsFresh(t *testing.T) {
+// TestEnvoyYAMLIsCurrent: the envoy.yaml in the root is what the compiler makes of the quick start.
+func TestEnvoyYAMLIsCurrent(t *testing.T) {
 	harness.WasmOnly(t, "the file has the default filter")
 	t.Parallel()
 	code, stdout, stderr := harness.Limpet(t, nil, "compile", "-f", "examples/quickstart", "-t", "envoy",
@@ -76,16 +76,16 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = demo.Process.Kill() }()
-	told, done := readUntil(stdout, "Ctrl-C")
+	printed, done := readUntil(stdout, "Ctrl-C")
 	if !done {
-		t.Fatalf("the demo said nothing about Ctrl-C: %q; stderr: %s", told, complaints.String())
+		t.Fatalf("the demo said nothing about Ctrl-C: %q; stderr: %s", printed, complaints.String())
 	}
 	t.Logf("serving after %.1f s", time.Since(begin).Seconds())
 	if strings.Contains(complaints.String(), "warning:") {
 		t.Errorf("the quick start warns: %s", complaints.String())
 	}
-	checkDemoServes(t, told)
-	checkREADMEShows(t, told)
+	checkDemoServes(t, printed)
+	checkREADMEShows(t, printed)
 
 	if err := demo.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Error(err)
@@ -101,10 +101,10 @@ func TestDemo(t *testing.T) {
 }
 
 // checkDemoServes does what the demo's curl lines do.
-func checkDemoServes(t *testing.T, told string) {
+func checkDemoServes(t *testing.T, printed string) {
 	t.Helper()
-	if strings.Count(told, "curl") < 2 {
-		t.Errorf("the demo shows no curl lines: %s", told)
+	if strings.Count(printed, "curl") < 2 {
+		t.Errorf("the demo shows no curl lines: %s", printed)
 	}
 	withJar, without := map[string]bool{}, map[string]bool{}
 	client, stranger := harness.NewClient(10000), harness.NewClient(10000)
@@ -120,7 +120,7 @@ func checkDemoServes(t *testing.T, told string) {
 
 // checkREADMEShows wants every line that README.md shows of the demo's words to be among them. README.md may leave
 // lines out.
-func checkREADMEShows(t *testing.T, told string) {
+func checkREADMEShows(t *testing.T, printed string) {
 	t.Helper()
 	shown := 0
 	for _, block := range harness.Blocks(t, "README.md") {
@@ -129,8 +129,8 @@ func checkREADMEShows(t *testing.T, told string) {
 		}
 		for line := range strings.Lines(block.Text) {
 			shown++
-			if !strings.Contains("\n"+told, "\n"+line) {
-				t.Errorf("README.md says that the demo prints %q; it prints %q", line, told)
+			if !strings.Contains("\n"+printed, "\n"+line) {
+				t.Errorf("README.md says that the demo prints %q; it prints %q", line, printed)
 			}
 		}
 	}

@@ -49,9 +49,9 @@ func TestReloadOfManyPolicies(t *testing.T) {
 	var sizes []int
 	tally := clients.During(func() {
 		for n := range reloads {
-			said := s.SetKeys(t, rings[(n+1)%2])
+			line := s.SetKeys(t, rings[(n+1)%2])
 			sizes = append(sizes, s.ResidentKB(t))
-			t.Logf("%s; Envoy has %d MB", said, sizes[n]>>10)
+			t.Logf("%s; Envoy has %d MB", line, sizes[n]>>10)
 		}
 	})
 	if tally.Failed() > 0 || tally.Moved() > 0 {

@@ -49,8 +49,8 @@ func checkRevocation(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend
 		}
 	}
 	wantOutcomes(t, envoy, "epoch", map[string]uint64{"revoked": 18, "pinned": 9})
-	fresh := wantToken(t, visit(t, envoy.Stranger(), "/epoch"), "epoch")
-	if got := open(t, envoy, "epoch", fresh.Value).Epoch; got != 7 {
+	renewed := wantToken(t, visit(t, envoy.Stranger(), "/epoch"), "epoch")
+	if got := open(t, envoy, "epoch", renewed.Value).Epoch; got != 7 {
 		t.Errorf("a new token has the epoch %d, want 7", got)
 	}
 }

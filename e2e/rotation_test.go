@@ -133,7 +133,7 @@ func (all *tenants) wantSignedWith(t *testing.T, ring harness.Ring, scope string
 }
 
 // TestRingInEnvironmentSignsWithTheFirstKey: the first key signs, all verify, and a token of a later key is signed
-// anew on use.
+// again on use.
 func TestRingInEnvironmentSignsWithTheFirstKey(t *testing.T) {
 	t.Parallel()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"))
@@ -145,11 +145,11 @@ func TestRingInEnvironmentSignsWithTheFirstKey(t *testing.T) {
 	if response.Backend != "c" {
 		t.Errorf("a token of the second key led to %s", response.Backend)
 	}
-	fresh := wantToken(t, response, "cart").Value
-	if _, verdict := deployment.Keys.Only("first").Scope(t, envoy.Policy(t, "cart").Scope).Open(fresh, time.Now().Unix()); verdict != token.Valid {
+	renewed := wantToken(t, response, "cart").Value
+	if _, verdict := deployment.Keys.Only("first").Scope(t, envoy.Policy(t, "cart").Scope).Open(renewed, time.Now().Unix()); verdict != token.Valid {
 		t.Errorf("the new token is %v under the first key", verdict)
 	}
-	if _, err := base64.RawURLEncoding.DecodeString(fresh); err != nil || len(fresh) != harness.TokenLen {
-		t.Errorf("a token of %d characters: %v", len(fresh), err)
+	if _, err := base64.RawURLEncoding.DecodeString(renewed); err != nil || len(renewed) != harness.TokenLen {
+		t.Errorf("a token of %d characters: %v", len(renewed), err)
 	}
 }

@@ -130,8 +130,8 @@ func TestOnlyListenerComesWhenPortIsFree(t *testing.T) {
 	port := taken.Addr().(*net.TCPAddr).Port
 	w := harness.RunWatching(t, harness.OneRoute(harness.Backends(t, "a", "b"), harness.CookieRule("cart", "pods")), harness.NewRing("k"))
 	text := w.Documents.YAML(t)
-	if said := w.SetText(t, strings.Replace(text, fmt.Sprintf("port: %d}", w.Port), fmt.Sprintf("port: %d}", port), 1)); !strings.Contains(said, "failed;") {
-		t.Errorf("limpet says %q", said)
+	if line := w.SetText(t, strings.Replace(text, fmt.Sprintf("port: %d}", w.Port), fmt.Sprintf("port: %d}", port), 1)); !strings.Contains(line, "failed;") {
+		t.Errorf("limpet says %q", line)
 	}
 	stay(t, w.Client(), "/cart", 3)
 	_ = taken.Close()

@@ -44,9 +44,9 @@ func TestRunOnTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = theirs.Close()
-	said, _ := io.ReadAll(ours) // it ends with an error when nobody has the terminal any more
+	printed, _ := io.ReadAll(ours) // it ends with an error when nobody has the terminal any more
 	_ = run.Wait()
-	shown := strings.ReplaceAll(string(said), "\r\n", "\n")
+	shown := strings.ReplaceAll(string(printed), "\r\n", "\n")
 	match := regexp.MustCompile(`Envoy's log goes to (\S+)`).FindStringSubmatch(shown)
 	if match == nil {
 		t.Fatalf("the terminal has\n%s", shown)

@@ -115,8 +115,8 @@ func TestServeRejected(t *testing.T) {
 	bad := strings.Replace(good, "  - {name: http, protocol: HTTP, port:", fmt.Sprintf(
 		"  - {name: taken, protocol: HTTP, port: %d}\n  - {name: http, protocol: HTTP, port:", port), 1)
 	s.SetText(t, bad)
-	told := s.AwaitEnvoy(t, "e2e", func(e harness.ServedEnvoy) bool { return len(e.Rejected) > 0 })
-	if r := told.Rejected[0]; r.Type != "listeners" || !strings.Contains(r.Message, "ddress already in use") {
+	status := s.AwaitEnvoy(t, "e2e", func(e harness.ServedEnvoy) bool { return len(e.Rejected) > 0 })
+	if r := status.Rejected[0]; r.Type != "listeners" || !strings.Contains(r.Message, "ddress already in use") {
 		t.Errorf("rejected is %+v", r)
 	}
 	if next := stay(t, client, "/cart", 5); next != home {

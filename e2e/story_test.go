@@ -68,9 +68,9 @@ func TestStory(t *testing.T) {
 	}
 	deployment.Documents.Port = envoy.Port
 	line := "< Set-Cookie: " + begun.Header.Get("Set-Cookie")
-	if told := askAbout(t, "inspect", deployment.Documents, envoy.Keys(), line); !strings.Contains(told, `"session":"`+digest+`"`) ||
-		!strings.Contains(told, "pinned: to "+pods[0].Address) || !strings.Contains(told, "Pod default/pod, ") {
-		t.Errorf("of the first answer's cookie limpet inspect says\n%s", told)
+	if printed := askAbout(t, "inspect", deployment.Documents, envoy.Keys(), line); !strings.Contains(printed, `"session":"`+digest+`"`) ||
+		!strings.Contains(printed, "pinned: to "+pods[0].Address) || !strings.Contains(printed, "Pod default/pod, ") {
+		t.Errorf("of the first answer's cookie limpet inspect says\n%s", printed)
 	}
 	visit(t, client, "/cart", "User-Agent: stays")
 	logged(t, envoy, "stays").want(t, map[string]any{
@@ -225,10 +225,10 @@ func otherLetter(of byte) string {
 	return "A"
 }
 
-// TestNothingIsTold: without the flags there is no line in Envoy's log, and a ticket is a header like others.
+// TestNothingIsLogged: without the flags there is no line in Envoy's log, and a ticket is a header like others.
 //
 // requirements: S78
-func TestNothingIsTold(t *testing.T) {
+func TestNothingIsLogged(t *testing.T) {
 	t.Parallel()
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"))
 	envoy := harness.Run(t, deployment)

@@ -72,8 +72,8 @@ func headerSession(client *harness.Client, path, name string) func() (harness.Re
 			headers = append(headers, name+": "+token)
 		}
 		response, err := client.Try(http.MethodGet, path, headers...)
-		if fresh := response.Header.Get(name); err == nil && fresh != "" {
-			token = fresh
+		if renewed := response.Header.Get(name); err == nil && renewed != "" {
+			token = renewed
 		}
 		return response, err
 	}
@@ -125,8 +125,8 @@ func TestTenants(t *testing.T) {
 	t.Logf("seed %d", seed)
 	s, span := newTenancy(t, seed, harness.Size(6, 20), harness.Size(44, 180)), harness.Size(15*time.Second, 10*time.Minute)
 	t.Cleanup(func() {
-		if said := s.Output(); t.Failed() {
-			t.Logf("limpet says\n%s", said[max(0, len(said)-30_000):])
+		if printed := s.Output(); t.Failed() {
+			t.Logf("limpet says\n%s", printed[max(0, len(printed)-30_000):])
 		}
 	})
 	clients, progress, changes := s.clients(t), harness.NewProgress(t), 0
@@ -144,12 +144,12 @@ func TestTenants(t *testing.T) {
 			foreign += count
 		}
 	}
-	said := s.Output()
-	if tally.Failed() > 0 || tally.Moved() > 0 || strings.Contains(said, "ejected") || strings.Contains(said, "failed;") {
+	printed := s.Output()
+	if tally.Failed() > 0 || tally.Moved() > 0 || strings.Contains(printed, "ejected") || strings.Contains(printed, "failed;") {
 		t.Errorf("%d answers of others' hosts; %v", foreign, tally)
 	}
 	harness.RecordResult(t, "namespaces, most of them hostile, change their objects at random (limpet run)", harness.Result{
-		Requests: tally.Requests, Sessions: clients.Size(), Changes: strings.Count(said, " live in "), Faults: s.faults,
+		Requests: tally.Requests, Sessions: clients.Size(), Changes: strings.Count(printed, " live in "), Faults: s.faults,
 		Lost: tally.Moved(), Errors: tally.Failed(),
 		Note: fmt.Sprintf("%d namespaces, %d of them hostile, for %v: %d answers of others' hosts; files were no YAML %d times",
 			len(s.Namespaces), s.Hostile, span, foreign, s.faults),

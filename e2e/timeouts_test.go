@@ -126,7 +126,7 @@ func checkDates(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {
 	}
 }
 
-// checkRenewal wants the token written anew after a quarter of the idle time, and no sooner.
+// checkRenewal wants the token written again after a quarter of the idle time, and no sooner.
 func checkRenewal(t *testing.T, envoy *harness.Envoy, pods []*harness.Backend) {
 	old := harness.Dates{Issued: -time.Hour, Seen: -3 * aSecond}
 	text := mint(t, envoy, "idle", pods[1].Address, old)

@@ -131,11 +131,11 @@ func (w *lateBody) Read(p []byte) (int, error) {
 // askFirst sends a request with Expect: 100-continue and gives the backend that answered.
 func askFirst(t *testing.T, client *harness.Client) string {
 	t.Helper()
-	body, told := &lateBody{Reader: strings.NewReader("body")}, false
+	body, sent := &lateBody{Reader: strings.NewReader("body")}, false
 	ctx, cancel := context.WithTimeout(t.Context(), callWithin/2)
 	defer cancel()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got100Continue: func() {
-		told = true
+		sent = true
 		if body.touched {
 			t.Error("the body was sent before Envoy said 100")
 		}
@@ -145,8 +145,8 @@ func askFirst(t *testing.T, client *harness.Client) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	if text, err := io.ReadAll(response.Body); err != nil || string(text) != "body" || !told {
-		t.Errorf("told to go on: %v, and the body came as %q, %v", told, text, err)
+	if text, err := io.ReadAll(response.Body); err != nil || string(text) != "body" || !sent {
+		t.Errorf("told to go on: %v, and the body came as %q, %v", sent, text, err)
 	}
 	return response.Header.Get(harness.BackendHeader)
 }

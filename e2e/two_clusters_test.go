@@ -7,7 +7,7 @@ import (
 )
 
 // TestTwoClusters: with one ring and the same manifests in two clusters a session stays where both lead to its host, and moves once, with a
-// good token at once, where they don't; with another ring it begins anew.
+// good token at once, where they don't; with another ring it begins again.
 func TestTwoClusters(t *testing.T) {
 	t.Parallel()
 	ring, shared, here, there := harness.NewRing("k"), harness.Backends(t, "a", "b"), harness.Backends(t, "c"), harness.Backends(t, "d")

@@ -84,8 +84,8 @@ func TestUnselected(t *testing.T) {
 			t.Errorf("before the limit: %v", early)
 		}
 		late = kept.During(func() {
-			if said := s.Due(t); !strings.Contains(said, "endpoints of default/pods:80 (keep-3s)") {
-				t.Errorf("limpet says %q", said)
+			if line := s.Due(t); !strings.Contains(line, "endpoints of default/pods:80 (keep-3s)") {
+				t.Errorf("limpet says %q", line)
 			}
 		})
 		late.Add(early)

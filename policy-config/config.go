@@ -24,26 +24,26 @@ type Config struct {
 	// Keys says where the key ring comes from. Default: the environment variable LIMPET_KEYS.
 	Keys Keys `json:"keys"`
 	// PinHeader is the internal header that Envoy's stateful_session filter reads and writes; it stands in Envoy's
-	// configuration five times under the same name. Default "x-limpet-pin". An RFC 9110 token in lower case, not a reserved
-	// header; never forwarded to a backend or a client.
+	// configuration five times under the same name. Default "x-limpet-pin". An RFC 9110 token in lower case, not a
+	// reserved header; never forwarded to a backend or a client.
 	PinHeader string `json:"pinHeader"`
-	// ClockSkew is how far in the future a token's dates may lie, for proxies' clocks differ; tokens further ahead are void.
-	// At most 1h. Default 1m.
+	// ClockSkew is how far in the future a token's dates may lie, for proxies' clocks differ; tokens further ahead are
+	// void. At most 1h. Default 1m.
 	ClockSkew Duration `json:"clockSkew"`
 	// AccessLog makes the filter publish each request's outcome as filter state for access logs
 	// (%FILTER_STATE(wasm.limpet:PLAIN)%). Default false: it costs a host call per request.
 	AccessLog bool `json:"accessLog,omitempty"`
 	// AccessLogFields publishes more of each request's session for access logs and traces, as
 	// %FILTER_STATE(wasm.limpet_NAME:PLAIN)%: outcome, policy, and where they are known age (in seconds), host (which the
-	// token named) and reason (why the session moved or failed). Default false: it costs two host calls per request, and one
-	// for each that is known.
+	// token named) and reason (why the session moved or failed). Default false: it costs two host calls per request, and
+	// one for each that is known.
 	AccessLogFields bool `json:"accessLogFields,omitempty"`
 	// SessionDigest publishes session too, a keyed digest of the session's id that follows the session; only with
 	// accessLogFields. Default false.
 	SessionDigest bool `json:"sessionDigest,omitempty"`
-	// DebugTickets answers requests that have a ticket for the policy's scope in the header limpet-ticket with the outcome in
-	// the header limpet-session and Cache-Control: no-store; the ticket goes no further. Default false: it costs a host call
-	// per request.
+	// DebugTickets answers requests that have a ticket for the policy's scope in the header limpet-ticket with the outcome
+	// in the header limpet-session and Cache-Control: no-store; the ticket goes no further. Default false: it costs a host
+	// call per request.
 	DebugTickets bool `json:"debugTickets,omitempty"`
 	// Policies are the session policies; each Envoy route has at most one (or one per cluster). Required.
 	Policies []Policy `json:"policies"`
@@ -51,13 +51,14 @@ type Config struct {
 
 // Keys names one source of the key ring, at most. Default: fromEnv.
 type Keys struct {
-	// FromEnv is the environment variable that holds the ring's JSON: A-Z, 0-9 and _, not beginning with a digit (POSIX XBD
+	// FromEnv is the environment variable that holds the ring's JSON: A-Z, 0-9 and _, not beginning with a digit (POSIX
+	// XBD
 	// 8.1). Default "LIMPET_KEYS". Name it in host_env_keys too.
 	FromEnv string `json:"fromEnv,omitempty"`
 	// Ring is the ring itself, in the clear: all who read /config_dump have it.
 	Ring *KeyRing `json:"ring,omitempty"`
-	// Sealed is the ring sealed, by limpet plugin seal or limpet compile --keys FILE, under the root secret in the environment
-	// variable LIMPET_ROOT: "1." and 55 or more of URL-safe base64 without padding.
+	// Sealed is the ring sealed, by limpet plugin seal or limpet compile --keys FILE, under the root secret in the
+	// environment variable LIMPET_ROOT: "1." and 55 or more of URL-safe base64 without padding.
 	Sealed string `json:"sealed,omitempty"`
 	// Gateway says that there is no ring: each route comes with the keys of its scopes, sealed for the Gateway of that
 	// namespace, name and uid (NAMESPACE/NAME/UID) under its own root secret in LIMPET_ROOT, or one from which that is
@@ -67,11 +68,11 @@ type Keys struct {
 
 // KeyRing is an ordered set of signing keys: the first that may sign does, all of them verify.
 type KeyRing struct {
-	// Keys are the ring's keys, 1 to 16, in the order in which they sign: the first that may sign does, all of them verify.
-	// Required.
+	// Keys are the ring's keys, 1 to 16, in the order in which they sign: the first that may sign does, all of them
+	// verify. Required.
 	Keys []Key `json:"keys"`
-	// NotAfter, RFC 3339, is when every key of the ring stops to sign and to verify, whatever its own notAfter: a copy of the
-	// ring, sealed or not, is good for nothing from then on. After every key's notBefore. Absent: never.
+	// NotAfter, RFC 3339, is when every key of the ring stops to sign and to verify, whatever its own notAfter: a copy of
+	// the ring, sealed or not, is good for nothing from then on. After every key's notBefore. Absent: never.
 	NotAfter Time `json:"notAfter,omitzero"`
 }
 
@@ -85,8 +86,8 @@ func (r *KeyRing) EndOf(k *Key) Time {
 
 // Key is one signing key.
 type Key struct {
-	// ID names the key in tokens, which hold a hash of it, and logs: 1 to 64 characters of A-Z a-z 0-9 . _ -, unique in the
-	// ring.
+	// ID names the key in tokens, which hold a hash of it, and logs: 1 to 64 characters of A-Z a-z 0-9 . _ -, unique in
+	// the ring.
 	ID string `json:"id"`
 	// Secret is the key, 32 to 128 bytes (RFC 2104, section 3: no fewer than the hash has), as URL-safe base64 without
 	// padding.
@@ -145,13 +146,17 @@ var keysFields = []field[Keys]{
 }
 
 var ringFields = []field[KeyRing]{
-	{name: "keys", required: true, set: objects(keyCount, keyFields, func() Key { return Key{} }, func(r *KeyRing) *[]Key { return &r.Keys })},
-	{name: "notAfter", set: moment(func(r *KeyRing) *Time { return &r.NotAfter })},
+	{
+		name:     "keys",
+		required: true,
+		set:      objects(keyCount, keyFields, func() Key { return Key{} }, func(r *KeyRing) *[]Key { return &r.Keys }),
+	},
+	{name: "notAfter", set: timestamp(func(r *KeyRing) *Time { return &r.NotAfter })},
 }
 
 var keyFields = []field[Key]{
 	{name: "id", required: true, set: textSetter(&keyIDRule, func(k *Key) *string { return &k.ID })},
 	{name: "secret", required: true, set: secret(func(k *Key) *Secret { return &k.Secret })},
-	{name: "notBefore", set: moment(func(k *Key) *Time { return &k.NotBefore })},
-	{name: "notAfter", set: moment(func(k *Key) *Time { return &k.NotAfter })},
+	{name: "notBefore", set: timestamp(func(k *Key) *Time { return &k.NotBefore })},
+	{name: "notAfter", set: timestamp(func(k *Key) *Time { return &k.NotAfter })},
 }

@@ -5,7 +5,8 @@ package policyconfig
 const (
 	// DefaultKeysEnv is the environment variable that holds the key ring when a configuration names no source.
 	DefaultKeysEnv = "LIMPET_KEYS"
-	// RootSecretEnv is the environment variable with the root secret that sealed key rings are under; token.ParseRoots reads it.
+	// RootSecretEnv is the environment variable with the root secret that sealed key rings are under; token.ParseRoots
+	// reads it.
 	RootSecretEnv = "LIMPET_ROOT" //nolint:gosec // a variable's name
 
 	// OutcomeFilterState is the filter state with a request's outcome, as the filter sets it. Envoy has it under the name
@@ -31,26 +32,28 @@ const (
 
 	// RefusedCounter counts the requests that got 503 because what came with their route is broken.
 	RefusedCounter = "limpet_requests_refused"
-	// PassedCounter counts the requests on routes of which a configuration with policies for routes says nothing, and SteeredCounter
-	// those of them whose client named a host in the pin header, which a fence would have removed.
+	// PassedCounter counts the requests on routes of which a configuration with policies for routes says nothing, and
+	// SteeredCounter those of them whose client named a host in the pin header, which a fence would have removed.
 	PassedCounter  = "limpet_requests_without_policy"
 	SteeredCounter = "limpet_requests_unfenced"
 	// RefusedDetails is response.code_details of those.
 	RefusedDetails = "limpet_broken_policy"
 
-	// BackendMetadata is the namespace of endpoints' metadata in which BackendMetadataKey has the tag of the endpoint's backend:
-	// eight hexadecimal digits. In SubsetMetadata, which Envoy's load balancer reads of endpoints and requests, the same key is
-	// there for endpoints that take new sessions.
+	// BackendMetadata is the namespace of endpoints' metadata in which BackendMetadataKey has the tag of the endpoint's
+	// backend: eight hexadecimal digits. In SubsetMetadata, which Envoy's load balancer reads of endpoints and requests,
+	// the same key is there for endpoints that take new sessions.
 	BackendMetadata    = "limpet"
 	BackendMetadataKey = "limpet.backend"
 	SubsetMetadata     = "envoy.lb"
 
-	// MemoryGauge is the gauge of the memory that all workers' filters have, and KeysGauge that with the fingerprint of the key ring.
+	// MemoryGauge is the gauge of the memory that all workers' filters have, and KeysGauge that with the fingerprint of
+	// the key ring.
 	MemoryGauge = "limpet_memory_bytes"
 	KeysGauge   = "limpet_keys_fingerprint"
 )
 
-// BackendHeader is the internal header that names the backend of a pinned request's session: the pin header's companion.
+// BackendHeader is the internal header that names the backend of a pinned request's session: the pin header's
+// companion.
 func BackendHeader(pinHeader string) string { return pinHeader + "-backend" }
 
 // The parts of the names of a policy's counters, one for each outcome and one for each cause of a warning.

@@ -45,7 +45,9 @@ var (
 	errCookiePath    = errors.New(`must begin with "/" and be visible ASCII characters without ";"`)
 	errDomain        = errors.New("must be a host name: labels of letters, digits and inner hyphens, with dots between")
 	errAttributeName = errors.New("must be Name or Name=Value, with an RFC 9110 token as the name")
-	errAttributeText = errors.New(`must have a value of printable ASCII characters without ";", not beginning or ending with a space`)
+	errAttributeText = errors.New(
+		`must have a value of printable ASCII characters without ";", not beginning or ending with a space`,
+	)
 )
 
 // CheckCookiePath says what is wrong with a cookie's path, or nil. Empty stands for no Path attribute.
@@ -83,7 +85,8 @@ func checkAttribute(s string) error {
 			return errors.New("must not be " + strconv.Quote(own) + ", which has a field or a rule of its own")
 		}
 	}
-	if strings.Trim(value, " ") != value || !all(value, func(c byte) bool { return (visible(c) || c == ' ') && c != ';' }) {
+	if strings.Trim(value, " ") != value ||
+		!all(value, func(c byte) bool { return (visible(c) || c == ' ') && c != ';' }) {
 		return errAttributeText
 	}
 	return nil

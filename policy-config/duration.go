@@ -113,7 +113,9 @@ func (d Duration) String() string {
 // MarshalText writes the duration as String does; encoding/json makes a JSON string of it.
 func (d Duration) MarshalText() ([]byte, error) {
 	if d < 0 || d > MaxDuration {
-		return nil, errors.New("duration of " + strconv.FormatInt(int64(d), 10) + " seconds: must be 0s to " + MaxDuration.String())
+		return nil, errors.New(
+			"duration of " + strconv.FormatInt(int64(d), 10) + " seconds: must be 0s to " + MaxDuration.String(),
+		)
 	}
 	return []byte(d.String()), nil
 }

@@ -15,13 +15,15 @@ var reservedHeaders = []struct {
 		"connection", "keep-alive", "proxy-", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings",
 	}},
 	{"says what the message is (RFC 9110)", []string{
-		"host", "content-", "expect", "range", "date", "age", "etag", "last-modified", "location", "retry-after", "if-", "accept", "accept-",
+		"host", "content-", "expect", "range", "date", "age", "etag", "last-modified", "location", "retry-after", "if-",
+		"accept", "accept-",
 	}},
 	{"carries credentials or cookies (RFC 9110, section 11; RFC 6265bis)", []string{
 		"authorization", "www-authenticate", "authentication-info", "cookie", "set-cookie",
 	}},
 	{"is read by browsers and caches", []string{
-		"access-control-", "cache-control", "expires", "origin", "pragma", "referer", "sec-", "strict-transport-security", "vary",
+		"access-control-", "cache-control", "expires", "origin", "pragma", "referer", "sec-", "strict-transport-security",
+		"vary",
 	}},
 	{"is written by Envoy and other proxies", []string{
 		"x-envoy-", "x-forwarded-", "x-request-id", "forwarded", "via", "server", "user-agent",

@@ -17,7 +17,8 @@ func formatHex(number uint64, digits int) string {
 	return strings.Repeat("0", digits-len(text)) + text
 }
 
-// parseHex reads a number of so many hexadecimal digits in lower case; false for 0, which no tag and no id is, and for what is none.
+// parseHex reads a number of so many hexadecimal digits in lower case; false for 0, which no tag and no id is, and for
+// what is none.
 func parseHex(s string, digits int) (number uint64, ok bool) {
 	if len(s) != digits || strings.Trim(s, "0123456789abcdef") != "" {
 		return 0, false

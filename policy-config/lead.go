@@ -9,13 +9,15 @@ import (
 type Lead struct {
 	// Cluster is the name of Envoy's cluster.
 	Cluster string
-	// Backend is the backend's tag, which tokens carry. Rule is that of the split, so that no rule's requests meet another's routes; 0 where
-	// the rule is none, but shares its sessions with one.
+	// Backend is the backend's tag, which tokens carry. Rule is that of the split, so that no rule's requests meet
+	// another's routes; 0 where the rule is none, but shares its sessions with one.
 	Backend, Rule uint32
 }
 
-var errLead = errors.New(`must be the name of a cluster and the tag of a backend, of 8 hexadecimal digits in lower case, ` +
-	`in a split with the rule's behind it, such as "shop/rule/0/backend/1 0a1b2c3d4e5f6071"`)
+var errLead = errors.New(
+	`must be the name of a cluster and the tag of a backend, of 8 hexadecimal digits in lower case, ` +
+		`in a split with the rule's behind it, such as "shop/rule/0/backend/1 0a1b2c3d4e5f6071"`,
+)
 
 // Value is that of the header BackendHeader, which routes to the backend match; empty for none.
 func (l Lead) Value() string {

@@ -16,7 +16,8 @@ const (
 	MaxScope = 512
 	// MaxEnvoyName is the length of the name of an Envoy route or cluster.
 	MaxEnvoyName = 1024
-	// MaxSessionName is the length of a session's name and of every header name: that of Gateway API 1.7 (CookieName, HeaderName).
+	// MaxSessionName is the length of a session's name and of every header name: that of Gateway API 1.7 (CookieName,
+	// HeaderName).
 	MaxSessionName = 256
 	// MaxCookiePath is the length of a cookie's path: that of Gateway API 1.7, and as much as a
 	// browser takes of any attribute (RFC 6265bis, section 5.6).

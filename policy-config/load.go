@@ -2,9 +2,13 @@ package policyconfig
 
 import "errors"
 
-// Load reads the key ring from wherever k says. getenv is the environment of the program that runs the filter, and unseal opens
-// sealed text with the root secrets in that variable's text; package token has it. No error holds what was read.
-func (k Keys) Load(getenv func(string) string, unseal func(roots, sealed string) (plain string, err error)) (KeyRing, []error) {
+// Load reads the key ring from wherever k says. getenv is the environment of the program that runs the filter, and
+// unseal opens sealed text with the root secrets in that variable's text; package token has it. No error holds what was
+// read.
+func (k Keys) Load(
+	getenv func(string) string,
+	unseal func(roots, sealed string) (plain string, err error),
+) (KeyRing, []error) {
 	if k.Ring != nil {
 		return *k.Ring, nil
 	}
@@ -14,12 +18,16 @@ func (k Keys) Load(getenv func(string) string, unseal func(roots, sealed string)
 	case k.Sealed != "":
 		plain, err := unseal(text, k.Sealed)
 		if err != nil {
-			return KeyRing{}, []error{errors.New("keys.sealed: with the root secret in " + source + ", " + passedOn + ": " + err.Error())}
+			return KeyRing{}, []error{
+				errors.New("keys.sealed: with the root secret in " + source + ", " + passedOn + ": " + err.Error()),
+			}
 		}
 		source, text = "keys.sealed", plain
 	case text == "":
-		return KeyRing{}, []error{errors.New("keys.fromEnv: " + source + " is empty; put a key ring there ('limpet keygen' prints one), " +
-			passedOn)}
+		return KeyRing{}, []error{
+			errors.New("keys.fromEnv: " + source + " is empty; put a key ring there ('limpet keygen' prints one), " +
+				passedOn),
+		}
 	}
 	ring, list := ParseKeyRing(text)
 	errs := make([]error, 0, len(list))

@@ -127,7 +127,17 @@ func wireConfigOf(c Config) wireConfig {
 		ring := wireRingOf(*c.Keys.Ring)
 		keys.Ring = &ring
 	}
-	return wireConfig{c.Version, keys, c.PinHeader, c.ClockSkew, c.AccessLog, c.AccessLogFields, c.SessionDigest, c.DebugTickets, c.Policies}
+	return wireConfig{
+		c.Version,
+		keys,
+		c.PinHeader,
+		c.ClockSkew,
+		c.AccessLog,
+		c.AccessLogFields,
+		c.SessionDigest,
+		c.DebugTickets,
+		c.Policies,
+	}
 }
 
 func wireRingOf(ring KeyRing) wireRing {

@@ -20,8 +20,10 @@ const (
 	ownerName = " name "
 )
 
-var errOwner = errors.New(`must be an IP address and a port in canonical form, "pod" or "name", and a tag of 16 hexadecimal ` +
-	`digits in lower case, such as "10.0.0.1:8080 pod 0102030405060709"`)
+var errOwner = errors.New(
+	`must be an IP address and a port in canonical form, "pod" or "name", and a tag of 16 hexadecimal ` +
+		`digits in lower case, such as "10.0.0.1:8080 pod 0102030405060709"`,
+)
 
 // String is the item's text.
 func (o Owner) String() string {

@@ -30,12 +30,16 @@ type RevokedBackend struct {
 }
 
 var (
-	errRevokedSession = errors.New(`must be a session id of 16 hexadecimal digits in lower case and when it ends, such as ` +
-		`"0102030405060708 until 2026-11-22T20:00:00Z", or the id alone`)
+	errRevokedSession = errors.New(
+		`must be a session id of 16 hexadecimal digits in lower case and when it ends, such as ` +
+			`"0102030405060708 until 2026-11-22T20:00:00Z", or the id alone`,
+	)
 	errRevokedHost = errors.New(`must be an IP address and a port in canonical form and a time, such as ` +
 		`"10.0.0.1:8080 before 2026-11-22T20:00:00Z"`)
-	errRevokedBackend = errors.New(`must be the tag of a backend, of 8 hexadecimal digits in lower case, and a time, such as ` +
-		`"0a1b2c3d before 2026-11-22T20:00:00Z"`)
+	errRevokedBackend = errors.New(
+		`must be the tag of a backend, of 8 hexadecimal digits in lower case, and a time, such as ` +
+			`"0a1b2c3d before 2026-11-22T20:00:00Z"`,
+	)
 )
 
 // ParseRevokedSession reads an item of Revocation.Sessions.
@@ -54,8 +58,8 @@ func ParseRevokedSession(s string) (r RevokedSession, err error) {
 	return r, nil
 }
 
-// isAddress tells whether a text is an IP address and a port in canonical form, without a zone: package netip would keep its name for
-// good, in memory that the native filter gives back with the configuration.
+// isAddress tells whether a text is an IP address and a port in canonical form, without a zone: package netip would
+// keep its name for good, in memory that the native filter gives back with the configuration.
 func isAddress(host string) bool {
 	if strings.IndexByte(host, '%') >= 0 {
 		return false

@@ -3,11 +3,11 @@ package policyconfig
 import "strings"
 
 // A policy may travel with its route in place of standing in the plugin configuration: in the route's metadata, below
-// RouteMetadata, as a JSON list of policies under RouteField. The route's name then ends with an identity of that text and
-// the route, so that the filter knows from the name alone, which it reads anyway, whether it has seen the text.
+// RouteMetadata, as a JSON list of policies under RouteField. The route's name then ends with an identity of that text
+// and the route, so that the filter knows from the name alone, which it reads anyway, whether it has seen the text.
 //
-// Where the filter has no ring (Keys.Gateway), the sealed keys of the policies' scopes stand in front of the list, in the order in
-// which the scopes come first in it, with commas between them.
+// Where the filter has no ring (Keys.Gateway), the sealed keys of the policies' scopes stand in front of the list, in
+// the order in which the scopes come first in it, with commas between them.
 const (
 	// RouteMetadata is the key of the filter's metadata of a route.
 	RouteMetadata = "limpet"
@@ -73,18 +73,18 @@ var routePolicyFields = func() (fields []field[Policy]) {
 
 var routePolicyCount = countRange{1, MaxRoutePolicies}
 
-// ParseRoute reads the policies of a route, whose name is given without an identity, as strictly as Parse reads those of
-// a configuration with that pin header.
+// ParseRoute reads the policies of a route, whose name is given without an identity, as strictly as Parse reads those
+// of a configuration with that pin header.
 func ParseRoute(data, route, pinHeader string) ([]Policy, ErrorList) {
 	d := decoder{text: data}
 	var c Config
 	if root, ok := d.open(MaxRouteBytes); ok {
-		fresh := func() Policy {
+		create := func() Policy {
 			p := DefaultPolicy()
 			p.Name, p.Routes = shortName(route), []string{strings.Clone(route)}
 			return p
 		}
-		list := objects(routePolicyCount, routePolicyFields, fresh, func(c *Config) *[]Policy { return &c.Policies })
+		list := objects(routePolicyCount, routePolicyFields, create, func(c *Config) *[]Policy { return &c.Policies })
 		list(&d, nil, root, &c)
 		d.completeRoute(&c, route, pinHeader)
 	}
@@ -111,8 +111,8 @@ func (d *decoder) completeRoute(c *Config, route, pinHeader string) {
 	d.checkRoutes(nil, c.Policies)
 }
 
-// shortName is the default name of a policy of a route: the route's own, without what stands before its first slash, and
-// no longer than a name may be.
+// shortName is the default name of a policy of a route: the route's own, without what stands before its first slash,
+// and no longer than a name may be.
 func shortName(route string) string {
 	_, name, cut := strings.Cut(route, "/")
 	if !cut || name == "" {

@@ -14,10 +14,11 @@ import (
 	"strings"
 )
 
-// WriteRoute writes the policies of a route as ParseRoute reads them, in few bytes: no field has its default. The name is
-// the route's with the identity of that text at its end.
+// WriteRoute writes the policies of a route as ParseRoute reads them, in few bytes: no field has its default. The name
+// is the route's with the identity of that text at its end.
 //
-// Of policies that hold for other routes too, it is what they are for this one; those that do not hold for it are left out.
+// Of policies that hold for other routes too, it is what they are for this one; those that do not hold for it are left
+// out.
 func WriteRoute(route string, policies []Policy, pinHeader string) (name, text string, err error) {
 	if _, _, found := CutIdentity(route); found {
 		return "", "", errors.New("the name of route " + quote(route) + " ends with an identity already")
@@ -102,7 +103,8 @@ func listNames[T any]() (names []string) {
 	return names
 }
 
-// appendChanges writes those fields of a struct, in their order, that differ from a default; of a cookie, what differs in that.
+// appendChanges writes those fields of a struct, in their order, that differ from a default; of a cookie, what differs
+// in that.
 func appendChanges(text []byte, value, byDefault reflect.Value, names []string) ([]byte, error) {
 	text = append(text, '{')
 	begin := len(text)

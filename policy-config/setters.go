@@ -96,8 +96,8 @@ func duration[T any](r durationRange, get func(*T) *Duration) setter[T] {
 	}
 }
 
-// moment is for RFC 3339 times.
-func moment[T any](get func(*T) *Time) setter[T] {
+// timestamp is for RFC 3339 times.
+func timestamp[T any](get func(*T) *Time) setter[T] {
 	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		s, ok := d.str(at, v)
 		if !ok {
@@ -169,8 +169,8 @@ func nested[T, C any](fields []field[C], get func(*T) *C) setter[T] {
 	}
 }
 
-// objects is for lists of objects, each decoded into a value that begins as fresh.
-func objects[T, E any](count countRange, fields []field[E], fresh func() E, get func(*T) *[]E) setter[T] {
+// objects is for lists of objects, each decoded into a value from create.
+func objects[T, E any](count countRange, fields []field[E], create func() E, get func(*T) *[]E) setter[T] {
 	return func(d *decoder, at *jsonPath, v gjson.Result, into *T) {
 		n, ok := d.size(at, v, count)
 		if !ok {
@@ -178,7 +178,7 @@ func objects[T, E any](count countRange, fields []field[E], fresh func() E, get 
 		}
 		list := make([]E, n)
 		each(at, v, func(here *jsonPath, i int, item gjson.Result) {
-			list[i] = fresh()
+			list[i] = create()
 			object(d, here, item, fields, &list[i])
 		})
 		*get(into) = list

@@ -57,8 +57,10 @@ var (
 	errLowerCase = errors.New("must be in lower case")
 	errEnv       = errors.New("must be the name of an environment variable: A-Z, 0-9 and _, not starting with a digit")
 	errKeyID     = errors.New("must be letters, digits and . _ -")
-	errSealed    = errors.New("must be a sealed ring: " + sealedPrefix + " and URL-safe base64 without padding of at least " +
-		strconv.Itoa(minSealed) + " bytes")
+	errSealed    = errors.New(
+		"must be a sealed ring: " + sealedPrefix + " and URL-safe base64 without padding of at least " +
+			strconv.Itoa(minSealed) + " bytes",
+	)
 )
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }

@@ -14,7 +14,9 @@ type Time int64
 // maxTime is 9999-12-31T23:59:59Z, the last second that RFC 3339 can write.
 const maxTime Time = 253402300799
 
-var errTime = errors.New("must be an RFC 3339 time of whole seconds after 1970-01-01T00:00:00Z, such as 2026-11-21T08:00:00Z")
+var errTime = errors.New(
+	"must be an RFC 3339 time of whole seconds after 1970-01-01T00:00:00Z, such as 2026-11-21T08:00:00Z",
+)
 
 // ParseTime reads RFC 3339 text (section 5.6) in upper case, without fractions of a second and leap seconds.
 // The moment must be after 1970-01-01T00:00:00Z and before the year 10000 in UTC.

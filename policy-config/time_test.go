@@ -69,9 +69,9 @@ func FuzzTime(f *testing.F) {
 }
 
 func TestTimeMarshalText(t *testing.T) {
-	for _, moment := range []Time{-1, 0, maxTime + 1} {
-		if text, err := moment.MarshalText(); err == nil {
-			t.Errorf("%d was written as %q", int64(moment), text)
+	for _, timestamp := range []Time{-1, 0, maxTime + 1} {
+		if text, err := timestamp.MarshalText(); err == nil {
+			t.Errorf("%d was written as %q", int64(timestamp), text)
 		}
 	}
 }

@@ -13,7 +13,10 @@ func (d *decoder) checkConfig(c *Config) {
 	}
 	policies := (*jsonPath)(nil).child("policies")
 	if c.Keys.Gateway != "" && len(c.Policies) > 0 {
-		d.forbidden(policies, "may not be set together with keys.gateway: the keys of their scopes come with routes, and so must they")
+		d.forbidden(
+			policies,
+			"may not be set together with keys.gateway: the keys of their scopes come with routes, and so must they",
+		)
 	}
 	here := jsonPath{parent: policies}
 	for i := range c.Policies {
@@ -69,14 +72,19 @@ func (d *decoder) checkPolicy(at *jsonPath, p *Policy, pinHeader string) {
 		d.invalid(at.child("endSessionHeader"), quote(p.EndSessionHeader), "must not be the pin header")
 	}
 	if p.AbsoluteTimeout != 0 && p.IdleTimeout > p.AbsoluteTimeout {
-		d.invalid(at.child("idleTimeout"), quote(p.IdleTimeout.String()), "must not be longer than absoluteTimeout, "+p.AbsoluteTimeout.String())
+		d.invalid(
+			at.child("idleTimeout"),
+			quote(p.IdleTimeout.String()),
+			"must not be longer than absoluteTimeout, "+p.AbsoluteTimeout.String(),
+		)
 	}
 	if p.Cookie != nil && p.Cookie.LifetimeType == LifetimePermanent && p.AbsoluteTimeout == 0 {
 		d.required(at.child("absoluteTimeout"), "cookie.lifetimeType is Permanent")
 	}
 }
 
-// checkEnvelope: under envelope the application chooses the cookie's attributes, and so whether there is a second cookie.
+// checkEnvelope: under envelope the application chooses the cookie's attributes, and so whether there is a second
+// cookie.
 func (d *decoder) checkEnvelope(at *jsonPath, p *Policy) {
 	if p.Envelope && p.Cookie != nil && p.Cookie.CrossSite {
 		d.forbidden(at.child("cookie").child("crossSite"), "may not be set together with envelope")
@@ -158,7 +166,8 @@ func (d *decoder) checkNames(at *jsonPath, policies []Policy) {
 	}
 }
 
-// checkRoutes wants one policy at most for any route and cluster. A policy without clusters holds a route for all of them.
+// checkRoutes wants one policy at most for any route and cluster. A policy without clusters holds a route for all of
+// them.
 func (d *decoder) checkRoutes(at *jsonPath, policies []Policy) {
 	holders := make(map[string]routeHolders, len(policies))
 	here := &jsonPath{parent: at}

@@ -11,8 +11,8 @@ import (
 // together (RFC 6265bis section 5.6).
 const MaxEnvelope = 4096
 
-// The first bytes of what a scope's MAC keys sign besides tokens, which begin with their version. So no signature is good
-// for two things.
+// The first bytes of what a scope's MAC keys sign besides tokens, which begin with their version. So no signature is
+// good for two things.
 const (
 	signsEnvelope = 'E'
 	signsTicket   = 'T'
@@ -30,8 +30,8 @@ const (
 
 var errEnvelope = errors.New("the application's value and attributes are too long for an envelope")
 
-// CutEnvelope parts an envelope into its token and its body. It costs next to nothing, and says false for all that is no
-// envelope by its form.
+// CutEnvelope parts an envelope into its token and its body. It costs next to nothing, and says false for all that is
+// no envelope by its form.
 func CutEnvelope(text string) (tok, body string, ok bool) {
 	if len(text) > MaxEnvelope || len(text) < Len4+1+envelopeMin {
 		return "", "", false
@@ -40,8 +40,8 @@ func CutEnvelope(text string) (tok, body string, ok bool) {
 	return tok, body, ok && Plausible(tok)
 }
 
-// Envelope is the working memory in which envelopes are made and opened. An envelope is a token and, signed together with
-// it, what an application gave its client: the value of a cookie or header, and the cookie's attributes.
+// Envelope is the working memory in which envelopes are made and opened. An envelope is a token and, signed together
+// with it, what an application gave its client: the value of a cookie or header, and the cookie's attributes.
 type Envelope struct {
 	text [MaxEnvelope]byte
 	// raw is what is signed: the label, the token, the length of the attributes, the attributes, the value; and the MAC.
@@ -50,8 +50,8 @@ type Envelope struct {
 	body, signed, end int
 }
 
-// Append appends the envelope of a token that the scope has just made at now. It fails, and returns dst as it was, where no
-// key signs or where the envelope would be longer than limit, at most MaxEnvelope.
+// Append appends the envelope of a token that the scope has just made at now. It fails, and returns dst as it was,
+// where no key signs or where the envelope would be longer than limit, at most MaxEnvelope.
 func (e *Envelope) Append(dst []byte, s *Scope, tok, attributes, value string, now int64, limit int) ([]byte, error) {
 	i := s.dates.signer(now)
 	if i < 0 {

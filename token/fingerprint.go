@@ -2,7 +2,8 @@ package token
 
 import "encoding/binary"
 
-// Fingerprint tells keys and rings apart and holds nothing of them. It has 48 bits, as many as Prometheus' numbers keep.
+// Fingerprint tells keys and rings apart and holds nothing of them. It has 48 bits, as many as Prometheus' numbers
+// keep.
 type Fingerprint uint64
 
 const (

@@ -29,15 +29,15 @@ var errHost = errors.New(`must be an IP address and a port in canonical form, su
 // embed an IPv4 one (::ffff:0:0/96, and ::/96 above ::ffff) are refused, and so are zones.
 func ParseHost(s string) (Host, error) { return ParseHostIn(make([]byte, 0, HostTextMax), s) }
 
-// ParseHostIn is ParseHost for a caller that can't afford an allocation: room has a capacity of HostTextMax.
-func ParseHostIn(room []byte, s string) (Host, error) {
+// ParseHostIn is ParseHost for a caller that can't afford an allocation: buffer has a capacity of HostTextMax.
+func ParseHostIn(buffer []byte, s string) (Host, error) {
 	// A zone must not reach netip, which would keep its name for good.
 	if len(s) > HostTextMax || strings.IndexByte(s, '%') >= 0 {
 		return Host{}, errHost
 	}
 	addr, err := netip.ParseAddrPort(s)
 	h := Host{addr}
-	if err != nil || !h.usable() || string(h.AppendText(room[:0])) != s {
+	if err != nil || !h.usable() || string(h.AppendText(buffer[:0])) != s {
 		return Host{}, errHost
 	}
 	return h, nil

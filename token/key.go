@@ -83,7 +83,9 @@ func (k *Key) validateTimes(path string) error {
 		return errors.New(path + ": Invalid value: notBefore and notAfter must not be before 1970")
 	}
 	if k.NotAfter != 0 && k.NotAfter <= k.NotBefore {
-		return errors.New(path + ".notAfter: Invalid value: " + strconv.FormatInt(k.NotAfter, 10) + ": must be later than notBefore")
+		return errors.New(
+			path + ".notAfter: Invalid value: " + strconv.FormatInt(k.NotAfter, 10) + ": must be later than notBefore",
+		)
 	}
 	return nil
 }

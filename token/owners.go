@@ -1,7 +1,7 @@
 package token
 
-// Owners say whose hosts are: of addresses that were another pod's before, and of pods with stable names. The zero value
-// knows of none.
+// Owners say whose hosts are: of addresses that were another pod's before, and of pods with stable names. The zero
+// value knows of none.
 type Owners struct {
 	byHost map[Host]*owner
 	byName map[uint64]*owner

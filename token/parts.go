@@ -13,7 +13,8 @@ const (
 type Parts struct {
 	// ID is the session's own: random, and kept when the session is renewed or moves.
 	ID uint64
-	// Owner is whose host it was when the session came to it: the tag of the pod ([PodTag]) or, if Named, of its name ([NameTag]).
+	// Owner is whose host it was when the session came to it: the tag of the pod ([PodTag]) or, if Named, of its name
+	// ([NameTag]).
 	Owner uint64
 	// Backend is the tag of the backend that the host belongs to ([BackendTag]).
 	Backend uint32

@@ -4,7 +4,8 @@ import "encoding/binary"
 
 // Peeked is what a token or ticket says to whoever has no key. Nothing of it is verified.
 type Peeked struct {
-	// Key and Scope are the tags of the key that is said to have signed, and of the scope: [KeyTag] and [ScopeTag] have those of names.
+	// Key and Scope are the tags of the key that is said to have signed, and of the scope: [KeyTag] and [ScopeTag] have
+	// those of names.
 	Key, Scope uint32
 	// Session has the host and the parts, unless they are Hidden or no good; it is zero for a ticket.
 	Session Session

@@ -35,14 +35,15 @@ func (r *Revocations) AddHost(host Host, before int64) {
 	r.latest = max(r.latest, before)
 }
 
-// AddBackend revokes the sessions that came to a backend before a time, by its tag ([BackendTag]). Those that name no backend may be of
-// any.
+// AddBackend revokes the sessions that came to a backend before a time, by its tag ([BackendTag]). Those that name no
+// backend may be of any.
 func (r *Revocations) AddBackend(tag uint32, before int64) {
 	r.backends = append(r.backends, revokedBackend{tag, before})
 	r.latestOfBackends = max(r.latestOfBackends, before)
 }
 
-// has reports whether an authentic session is revoked at the time now. A session began on its host: one that moves begins anew.
+// has reports whether an authentic session is revoked at the time now. A session began on its host: one that moves
+// begins again.
 func (r *Revocations) has(sess *Session, now int64) bool {
 	for i := range r.sessions {
 		if s := &r.sessions[i]; s.id == sess.Parts.ID && (s.until == 0 || now < s.until) {

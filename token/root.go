@@ -24,11 +24,13 @@ func (r Root) String() string { return "root for " + r.Target + " [secret]" }
 func (r Root) GoString() string { return r.String() }
 
 // errRoots never holds the text.
-var errRoots = errors.New("must be one or two root secrets, with a comma between them: each of at least 32 bytes as URL-safe base64 " +
-	"without padding, with its target and a colon in front or without")
+var errRoots = errors.New(
+	"must be one or two root secrets, with a comma between them: each of at least 32 bytes as URL-safe base64 " +
+		"without padding, with its target and a colon in front or without",
+)
 
-// ParseRoots reads the root secrets in LIMPET_ROOT: the first seals, and each unseals. A line may end after them, for they come
-// from files too.
+// ParseRoots reads the root secrets in LIMPET_ROOT: the first seals, and each unseals. A line may end after them, for
+// they come from files too.
 func ParseRoots(text string) ([]Root, error) {
 	var roots []Root
 	for part := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), ",") {
@@ -37,7 +39,8 @@ func ParseRoots(text string) ([]Root, error) {
 			target, encoded = "", part
 		}
 		secret, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-		if err != nil || len(secret) < MinSecret || strings.ContainsAny(encoded, "\r\n") || !isTarget(target) || has && target == "" {
+		if err != nil || len(secret) < MinSecret || strings.ContainsAny(encoded, "\r\n") || !isTarget(target) ||
+			has && target == "" {
 			return nil, errRoots
 		}
 		roots = append(roots, Root{Target: target, Secret: secret})

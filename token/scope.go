@@ -34,7 +34,8 @@ func (r *Ring) Scope(name string) *Scope {
 	return s
 }
 
-// derivation is what the two keys of a scope are derived from, whichever the key of the ring: a filter has thousands of scopes.
+// derivation is what the two keys of a scope are derived from, whichever the key of the ring: a filter has thousands of
+// scopes.
 type derivation struct{ mac, host []byte }
 
 func derivationOf(scope string) derivation {

@@ -12,8 +12,8 @@ import (
 // sealVersion begins every sealed text.
 const sealVersion = "1."
 
-// sealed is a kind of what is sealed, by the labels of what is derived from the root secret for it, and of what is authenticated
-// besides the text. The error is for what does not open.
+// sealed is a kind of what is sealed, by the labels of what is derived from the root secret for it, and of what is
+// authenticated besides the text. The error is for what does not open.
 type sealed struct {
 	key, nonce, sealedFor string
 	err                   error
@@ -36,7 +36,8 @@ var (
 // configuration does not change by itself. The result is a version and URL-safe base64 without padding.
 func (r *Root) Seal(plain []byte) (string, error) { return r.seal(&sealedRing, r.Target, plain) }
 
-// Unseal undoes [Root.Seal] with whichever of the roots it was sealed under. It accepts what Seal makes and nothing else.
+// Unseal undoes [Root.Seal] with whichever of the roots it was sealed under. It accepts what Seal makes and nothing
+// else.
 func Unseal(roots []Root, text string) ([]byte, error) {
 	return unseal(roots, text, &sealedRing, func(r *Root) string { return r.Target })
 }
@@ -52,7 +53,9 @@ func (r *Root) seal(kind *sealed, whom string, plain []byte) (string, error) {
 		return "", err
 	}
 	nonce := nonces.nonce(whom, plain)
-	return sealVersion + base64.RawURLEncoding.EncodeToString(aead.Seal(nonce, nonce, plain, []byte(kind.sealedFor+whom))), nil
+	return sealVersion + base64.RawURLEncoding.EncodeToString(
+		aead.Seal(nonce, nonce, plain, []byte(kind.sealedFor+whom)),
+	), nil
 }
 
 // unseal undoes seal with whichever of the roots.

@@ -47,14 +47,14 @@ func TestUnsealSaysWhy(t *testing.T) {
 
 // TestTwoRoots: while root secrets are changed, what is sealed under the old one and under the new one opens.
 func TestTwoRoots(t *testing.T) {
-	fresh, old := forEnvoy(countUp(1, 32)), forEnvoy(countUp(0, 32))
-	for _, root := range []Root{fresh, old} {
-		plain, err := Unseal([]Root{fresh, old}, mustSeal(t, root, "plain"))
+	next, old := forEnvoy(countUp(1, 32)), forEnvoy(countUp(0, 32))
+	for _, root := range []Root{next, old} {
+		plain, err := Unseal([]Root{next, old}, mustSeal(t, root, "plain"))
 		if err != nil || string(plain) != "plain" {
 			t.Errorf("%q, %v", plain, err)
 		}
 	}
-	if _, err := Unseal([]Root{fresh}, mustSeal(t, old, "plain")); err == nil {
+	if _, err := Unseal([]Root{next}, mustSeal(t, old, "plain")); err == nil {
 		t.Error("what was sealed under the old root opens without it")
 	}
 }

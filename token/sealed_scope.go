@@ -5,8 +5,9 @@ import (
 	"errors"
 )
 
-// A proxy need not have the ring: the two keys of each scope that it serves, for each key of the ring, are all that it uses. They
-// travel sealed, under a root secret of the Gateway's own, so that who has that one can open nothing but what this Gateway serves.
+// A proxy need not have the ring: the two keys of each scope that it serves, for each key of the ring, are all that it
+// uses. They travel sealed, under a root secret of the Gateway's own, so that who has that one can open nothing but
+// what this Gateway serves.
 
 // sealedScope is the keys of a scope.
 var sealedScope = sealed{
@@ -16,18 +17,19 @@ var sealedScope = sealed{
 
 const labelGatewayRoot = "limpet.dev/v1 gateway root\x00"
 
-// GatewayID names a Gateway, and no other one, be it of the same name later: neither namespaces nor names have slashes.
+// GatewayID names a Gateway, and no other one, even of the same name later: neither namespaces nor names have slashes.
 func GatewayID(namespace, name, uid string) string { return namespace + "/" + name + "/" + uid }
 
-// ForGateway derives the root secret of a Gateway by its [GatewayID]. It says nothing of r, and nothing of other Gateways' roots.
+// ForGateway derives the root secret of a Gateway by its [GatewayID]. It says nothing of r, and nothing of other
+// Gateways' roots.
 func (r *Root) ForGateway(id string) Root {
 	key := newMACKey(r.Secret)
 	secret := key.mac([]byte(labelGatewayRoot + id))
 	return Root{Target: r.Target, Secret: secret[:]}
 }
 
-// GatewayRoots are the root secrets that may open what is sealed for a Gateway: a proxy has the Gateway's own, or those from
-// which that one is derived.
+// GatewayRoots are the root secrets that may open what is sealed for a Gateway: a proxy has the Gateway's own, or those
+// from which that one is derived.
 func GatewayRoots(roots []Root, id string) []Root {
 	all := make([]Root, 0, 2*len(roots))
 	all = append(all, roots...)
@@ -37,8 +39,8 @@ func GatewayRoots(roots []Root, id string) []Root {
 	return all
 }
 
-// The keys of a scope in bytes: the ring's fingerprint, then for each key of the ring its tag, when it signs from and when it ends, K_mac
-// and K_host.
+// The keys of a scope in bytes: the ring's fingerprint, then for each key of the ring its tag, when it signs from and
+// when it ends, K_mac and K_host.
 const (
 	offNotBefore   = 4
 	offNotAfter    = offNotBefore + 8
@@ -47,7 +49,8 @@ const (
 	sealedKeyBytes = offHostKey + hashLen
 )
 
-// SealScope seals the keys of a scope under the root secret of a Gateway. Equal rings, roots and scopes give equal texts.
+// SealScope seals the keys of a scope under the root secret of a Gateway. Equal rings, roots and scopes give equal
+// texts.
 func (r *Ring) SealScope(root *Root, scope string) (string, error) {
 	plain := append(make([]byte, 0, fingerprintSize+len(r.dates)*sealedKeyBytes), r.Fingerprint().bytes()...)
 	from := derivationOf(scope)
@@ -66,8 +69,8 @@ func sealedScopeFor(root *Root, scope string) string { return root.Target + "\x0
 
 var errSealedScope = errors.New("not the keys of a scope")
 
-// OpenScope undoes [Ring.SealScope] with whichever of the roots it was sealed under: the scope is the one that the ring gives, which has
-// that fingerprint.
+// OpenScope undoes [Ring.SealScope] with whichever of the roots it was sealed under: the scope is the one that the ring
+// gives, which has that fingerprint.
 func OpenScope(roots []Root, name, text string) (*Scope, Fingerprint, error) {
 	plain, err := unseal(roots, text, &sealedScope, func(r *Root) string { return sealedScopeFor(r, name) })
 	if err != nil {

@@ -27,8 +27,8 @@ type Rules struct {
 	NotBefore int64
 }
 
-// Check judges a session that [Scope.Open] gave, now or earlier, at the time now. It returns Valid, UnknownKey (the
-// key has been retired since, or the session comes from elsewhere), Revoked, NotYetValid, ExpiredAbsolute or ExpiredIdle.
+// Check judges a session that [Scope.Open] gave, now or earlier, at the time now. It returns Valid, UnknownKey (the key
+// has been retired since, or the session comes from elsewhere), Revoked, NotYetValid, ExpiredAbsolute or ExpiredIdle.
 func (s *Scope) Check(sess Session, r Rules, now int64) Verdict {
 	switch {
 	case s.dates.findKey(sess.key, now) < 0:
@@ -45,10 +45,10 @@ func (s *Scope) Check(sess Session, r Rules, now int64) Verdict {
 	return Valid
 }
 
-// isAhead tells whether a moment lies more than some seconds after now. The clock may say anything: where the moment is the
-// later one, their difference has room without sign.
-func isAhead(moment, now, seconds int64) bool {
-	return moment > now && uint64(moment)-uint64(now) > uint64(max(seconds, 0))
+// isAhead tells whether a moment lies more than some seconds after now. The clock may say anything: where the moment is
+// the later one, their difference fits without sign.
+func isAhead(at, now, seconds int64) bool {
+	return at > now && uint64(at)-uint64(now) > uint64(max(seconds, 0))
 }
 
 // hasElapsed tells whether a timeout, which 0 is none, is over since a moment, which is not before 1970.
@@ -79,7 +79,7 @@ func (s *Scope) Signed(sess Session, now int64) Session {
 }
 
 // Stale reports whether another key signs at now than the one that signed the session's token, so that the
-// token should be made anew while both verify. While no key signs, nothing is stale.
+// token should be made again while both verify. While no key signs, nothing is stale.
 func (s *Scope) Stale(sess Session, now int64) bool {
 	i := s.dates.signer(now)
 	return i >= 0 && s.dates[i].tag != sess.key

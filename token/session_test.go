@@ -86,8 +86,8 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestEqualHostsLookDifferent mints for one host with many nonces and compares the host fields.
-func TestEqualHostsLookDifferent(t *testing.T) {
+// TestTokensOfEqualHostsDiffer mints for one host with many nonces and compares the host fields.
+func TestTokensOfEqualHostsDiffer(t *testing.T) {
 	scope, sess := cart(t)
 	seen := map[string]bool{}
 	for i := range 256 {
@@ -170,7 +170,7 @@ func wantOpen(t *testing.T, s *Scope, tok string, now int64) Session {
 	return sess
 }
 
-// TestStaleWithoutSigner: what can't be made anew is not stale.
+// TestStaleWithoutSigner: what can't be made again is not stale.
 func TestStaleWithoutSigner(t *testing.T) {
 	ring := mustRing(t, Key{ID: "a", Secret: countUp(0, 32), NotBefore: noon})
 	scope := ring.Scope(cartScope)

@@ -7,8 +7,8 @@ import (
 
 // chain is SHA-256's chain value between two blocks (FIPS 180-4 §6.2.2: the words H0 to H7).
 //
-// The standard library's SHA-256 can only start from a saved state by way of bytes and an interface, and TinyGo puts its
-// memory on the heap; compress takes half of its instructions in the filter (docs/performance.md).
+// The standard library's SHA-256 can only start from a saved state by way of bytes and an interface, and TinyGo puts
+// its memory on the heap; compress takes half of its instructions in the filter (docs/performance.md).
 type chain [8]uint32
 
 const (
@@ -33,7 +33,7 @@ var roundKeys = [64]uint32{
 	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 }
 
-// hashFrom returns the SHA-256 of a message of which the first bytes, before of them and whole blocks, made c.
+// hashFrom returns the SHA-256 of a message whose first bytes, before of them and whole blocks, made c.
 func hashFrom(c chain, before int, message []byte) (hash [hashLen]byte) {
 	length := before + len(message)
 	for len(message) >= blockLen {

@@ -20,8 +20,8 @@ const (
 	ticketRaw      = ticketSigned + macLen
 )
 
-// AppendTicket appends a ticket that is good in this scope until the time ends, TicketLife after now at the most: who has
-// it is told what becomes of the sessions of their own requests.
+// AppendTicket appends a ticket that is good in this scope until the time ends, TicketLife after now at the most: who
+// has it sees what becomes of the sessions of their own requests.
 func (s *Scope) AppendTicket(dst []byte, now, ends int64) ([]byte, error) {
 	i := s.dates.signer(now)
 	switch {
@@ -38,7 +38,8 @@ func (s *Scope) AppendTicket(dst []byte, now, ends int64) ([]byte, error) {
 	return base64URL.AppendEncode(dst, append(raw, mac[:]...)), nil
 }
 
-// Ticket tells whether a text is a ticket of this scope that is good at now. Proxies' clocks may differ by skew seconds.
+// Ticket tells whether a text is a ticket of this scope that is good at now. Proxies' clocks may differ by skew
+// seconds.
 func (s *Scope) Ticket(text string, now, skew int64) bool {
 	raw, ok := s.decodeTicket(text)
 	if !ok {
@@ -69,8 +70,8 @@ func (s *Scope) decodeTicket(text string) (raw []byte, ok bool) {
 // digestLen is how many bytes a digest has: enough to tell a log's sessions apart.
 const digestLen = 8
 
-// AppendDigest appends what stands for a session in logs, in hexadecimal digits: a keyed digest of its id. It follows the
-// session, until another key signs, and is no part of any token. It is nothing for a session without an id.
+// AppendDigest appends what stands for a session in logs, in hexadecimal digits: a keyed digest of its id. It follows
+// the session, until another key signs, and is no part of any token. It is nothing for a session without an id.
 func (s *Scope) AppendDigest(dst []byte, id uint64, now int64) []byte {
 	i := s.dates.signer(now)
 	if i < 0 || id == 0 {
@@ -97,8 +98,8 @@ type Digest struct {
 	Text string
 }
 
-// Digests lists the digests that a session had from one time to another: one for each key that signed meanwhile, in the order in which
-// they began to.
+// Digests lists the digests that a session had from one time to another: one for each key that signed meanwhile, in the
+// order in which they began to.
 func (s *Scope) Digests(id uint64, from, to int64) (all []Digest) {
 	moments := []int64{from}
 	for _, k := range s.dates {

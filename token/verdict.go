@@ -4,8 +4,8 @@ package token
 // assignment never reads as Valid.
 type Verdict uint8
 
-// The verdicts, in the order of docs/token-format.md, and last the one that is no matter of the format. Only with Valid may the session be
-// used.
+// The verdicts, in the order of docs/token-format.md, and last the one that is no matter of the format. Only with Valid
+// may the session be used.
 const (
 	Valid           Verdict = iota + 1
 	ExpiredAbsolute         // older than the absolute timeout

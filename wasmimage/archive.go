@@ -34,7 +34,9 @@ func makeIndex(image v1.Image, name string) ([]byte, error) {
 		return nil, err
 	}
 	about.Annotations = map[string]string{"org.opencontainers.image.ref.name": name, "io.containerd.image.name": name}
-	return json.Marshal(v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: []v1.Descriptor{*about}})
+	return json.Marshal(
+		v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: []v1.Descriptor{*about}},
+	)
 }
 
 // readBlobs reads the manifest, the config and the layers, under their digests.

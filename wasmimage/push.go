@@ -33,7 +33,10 @@ func (d Destination) parse() (name.Tag, error) {
 	case tag.RegistryStr() == "":
 		return tag, fmt.Errorf("%q: must begin with the registry's name, such as ghcr.io/", d.Reference)
 	case d.Insecure && !onThisMachine(tag.RegistryStr()):
-		return tag, fmt.Errorf("%q: plain HTTP is for registries on this machine (localhost, 127.0.0.0/8, ::1) only", d.Reference)
+		return tag, fmt.Errorf(
+			"%q: plain HTTP is for registries on this machine (localhost, 127.0.0.0/8, ::1) only",
+			d.Reference,
+		)
 	default:
 		return tag, nil
 	}

@@ -62,7 +62,8 @@ func (c *client) connect(address string) error {
 		return err
 	}
 	defer func() { _ = connection.Close() }()
-	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(context.Background())
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).
+		DeltaAggregatedResources(context.Background())
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,11 @@ func (c *client) greet(stream deltaStream) error {
 		if !wildcard && len(c.has[t.URL()]) == 0 {
 			continue
 		}
-		request := &discoveryv3.DeltaDiscoveryRequest{Node: c.node, TypeUrl: t.URL(), InitialResourceVersions: maps.Clone(c.has[t.URL()])}
+		request := &discoveryv3.DeltaDiscoveryRequest{
+			Node:                    c.node,
+			TypeUrl:                 t.URL(),
+			InitialResourceVersions: maps.Clone(c.has[t.URL()]),
+		}
 		if !wildcard {
 			request.ResourceNamesSubscribe = slices.Collect(maps.Keys(c.has[t.URL()]))
 		}
@@ -103,13 +108,16 @@ func (c *client) greet(stream deltaStream) error {
 // take acknowledges a message, and asks for what it leads to.
 func (c *client) take(stream deltaStream, message *discoveryv3.DeltaDiscoveryResponse) error {
 	url := message.GetTypeUrl()
-	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: url, ResponseNonce: message.GetNonce()}); err != nil {
+	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{
+		TypeUrl:       url,
+		ResponseNonce: message.GetNonce(),
+	}); err != nil {
 		return err
 	}
-	var fresh []string
+	var added []string
 	for _, r := range message.GetResources() {
 		if c.has[url][r.GetName()] == "" {
-			fresh = append(fresh, r.GetName())
+			added = append(added, r.GetName())
 		}
 		c.has[url][r.GetName()] = r.GetVersion()
 	}
@@ -118,9 +126,9 @@ func (c *client) take(stream deltaStream, message *discoveryv3.DeltaDiscoveryRes
 	}
 	switch url {
 	case xds.Cluster.URL():
-		return c.subscribe(stream, xds.Endpoint, fresh)
+		return c.subscribe(stream, xds.Endpoint, added)
 	case xds.Listener.URL():
-		if err := c.subscribe(stream, xds.Routes, fresh); err != nil {
+		if err := c.subscribe(stream, xds.Routes, added); err != nil {
 			return err
 		}
 		return c.subscribe(stream, xds.Filter, []string{"limpet"})

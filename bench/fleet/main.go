@@ -99,15 +99,24 @@ func measure(s size) error {
 	}[s.apart])
 	fmt.Printf("first connection: all have everything after %.2f s, %.2f s of processor, %.1f MB sent\n",
 		joined.Seconds, joined.CPU-idle.CPU, float64(joined.Bytes)/1e6)
-	fmt.Printf("memory: %.0f MB, %.0f kB a client\n", joined.ResidentMB, (joined.ResidentMB-idle.ResidentMB)*1000/float64(s.clients))
+	fmt.Printf(
+		"memory: %.0f MB, %.0f kB a client\n",
+		joined.ResidentMB,
+		(joined.ResidentMB-idle.ResidentMB)*1000/float64(s.clients),
+	)
 	changed, err := server.ask("change")
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d changes in %.0f s: acknowledged as a whole p50 %.0f ms, p99 %.0f ms, max %.0f ms (%d acknowledgements)\n",
+	fmt.Printf("%d changes in %.0f s: acknowledged as a whole p50 %.0f ms, p99 %.0f ms, max %.0f ms (%d "+
+		"acknowledgements)\n",
 		changed.Changes, changed.Seconds, changed.P50, changed.P99, changed.Max, changed.Live)
-	fmt.Printf("processor: %.2f of one; sent: %.0f bytes a change and client; memory %.0f MB\n",
-		(changed.CPU-joined.CPU)/changed.Seconds, float64(changed.Bytes-joined.Bytes)/float64(changed.Sent), changed.ResidentMB)
+	fmt.Printf(
+		"processor: %.2f of one; sent: %.0f bytes a change and client; memory %.0f MB\n",
+		(changed.CPU-joined.CPU)/changed.Seconds,
+		float64(changed.Bytes-joined.Bytes)/float64(changed.Sent),
+		changed.ResidentMB,
+	)
 	if err := server.end(); err != nil {
 		return err
 	}

@@ -52,7 +52,9 @@ func runServer(s size, from io.Reader, to io.Writer) error {
 	if err := r.compile(); err != nil {
 		return err
 	}
-	r.server = xds.NewServer(xds.Options{Deadline: 15 * time.Second, Identify: xds.IdentifyByCertificate("limpet"), Log: r})
+	r.server = xds.NewServer(
+		xds.Options{Deadline: 15 * time.Second, Identify: xds.IdentifyByCertificate("limpet"), Log: r},
+	)
 	for _, key := range r.keys() {
 		r.server.Set(key, r.variants[0])
 	}

@@ -40,7 +40,8 @@ type contestant struct {
 // within is how long limpet and Envoy may take to start, and to take a change over.
 const within = 5 * time.Minute
 
-// start runs a limpet on as many routes, all of which lead to one backend. What comes with an error has to be stopped, too.
+// start runs a limpet on as many routes, all of which lead to one backend. What comes with an error has to be stopped,
+// too.
 func start(name string, command []string, routes int) (*contestant, error) {
 	folder, err := os.MkdirTemp("", "limpet-bench")
 	if err != nil {
@@ -58,8 +59,16 @@ func start(name string, command []string, routes int) (*contestant, error) {
 		return c, err
 	}
 	c.address = "127.0.0.1:" + strconv.Itoa(ports[0])
-	local := strings.NewReplacer("10.0.0.1", "127.0.0.1", "- addresses: [10.0.0.2]\n", "", "port: 8080", "port: "+c.backends[0],
-		"port: 80}]}", "port: "+strconv.Itoa(ports[0])+"}]}")
+	local := strings.NewReplacer(
+		"10.0.0.1",
+		"127.0.0.1",
+		"- addresses: [10.0.0.2]\n",
+		"",
+		"port: 8080",
+		"port: "+c.backends[0],
+		"port: 80}]}",
+		"port: "+strconv.Itoa(ports[0])+"}]}",
+	)
 	for _, s := range scaletest.MakeRoutes(routes) {
 		if err := os.WriteFile(filepath.Join(folder, s.Name), []byte(local.Replace(string(s.Data))), 0o600); err != nil {
 			return c, err
@@ -140,7 +149,7 @@ func (c *contestant) measure(k kind, n, route int) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(settled)
+	time.Sleep(pause)
 	begin := time.Now()
 	if err := os.Rename(file+".new", file); err != nil {
 		return err
@@ -152,10 +161,10 @@ func (c *contestant) measure(k kind, n, route int) error {
 	return nil
 }
 
-// settled is how long after a change all that it causes has been done.
-const settled = 500 * time.Millisecond
+// pause is how long after a change all that it causes has been done.
+const pause = 500 * time.Millisecond
 
-// edit writes the file with a document of a route anew, to be moved into place.
+// edit writes the file with a document of a route again, to be moved into place.
 func (c *contestant) edit(document string, route int, from, to string) (file string, err error) {
 	files, err := filepath.Glob(filepath.Join(c.folder, "*.yaml"))
 	if err != nil {
@@ -168,7 +177,8 @@ func (c *contestant) edit(document string, route int, from, to string) (file str
 		}
 		documents := strings.Split(string(text), "\n---\n")
 		at := slices.IndexFunc(documents, func(d string) bool {
-			return strings.Contains(d, document) && (strings.Contains(d, fmt.Sprintf("name: app-%d\n", route)) && strings.Contains(d, from))
+			return strings.Contains(d, document) &&
+				(strings.Contains(d, fmt.Sprintf("name: app-%d\n", route)) && strings.Contains(d, from))
 		})
 		if at >= 0 {
 			documents[at] = strings.Replace(documents[at], from, to, 1)

@@ -1,5 +1,5 @@
-// Command run measures how long a change of a file takes until "limpet run" has it live: of a session policy, a route and an endpoint.
-// Limpets that are named take turns, each with an Envoy of its own, on the same routes.
+// Command run measures how long a change of a file takes until "limpet run" has it live: of a session policy, a route
+// and an endpoint. Limpets that are named take turns, each with an Envoy of its own, on the same routes.
 package main
 
 import (
@@ -45,7 +45,11 @@ func run(routes, changes int, named []string) error {
 			}
 		}
 	}
-	fmt.Printf("%d routes, %d changes of each kind; milliseconds from saved to live, median (least, greatest)\n\n", routes, changes)
+	fmt.Printf(
+		"%d routes, %d changes of each kind; milliseconds from saved to live, median (least, greatest)\n\n",
+		routes,
+		changes,
+	)
 	fmt.Println("| limpet | a session policy | a route | an endpoint |")
 	fmt.Println("|---|---:|---:|---:|")
 	for _, c := range all {
@@ -60,5 +64,10 @@ func run(routes, changes int, named []string) error {
 
 func summarize(took []time.Duration) string {
 	slices.Sort(took)
-	return fmt.Sprintf("%d (%d, %d)", took[len(took)/2].Milliseconds(), took[0].Milliseconds(), took[len(took)-1].Milliseconds())
+	return fmt.Sprintf(
+		"%d (%d, %d)",
+		took[len(took)/2].Milliseconds(),
+		took[0].Milliseconds(),
+		took[len(took)-1].Milliseconds(),
+	)
 }

@@ -58,11 +58,21 @@ func newBootstrap() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&bc.gateway, "gateway", "", "`NAMESPACE/NAME` of the Gateway; required")
 	flags.StringVar(&bc.server, "server", defaultListen, "`HOST:PORT` of limpet serve, or unix:PATH of its socket")
-	flags.StringVar(&bc.modules, "wasm-server", "", "`HOST:PORT` that the Envoy fetches limpet.wasm from (--wasm-listen of limpet serve)")
+	flags.StringVar(
+		&bc.modules,
+		"wasm-server",
+		"",
+		"`HOST:PORT` that the Envoy fetches limpet.wasm from (--wasm-listen of limpet serve)",
+	)
 	bc.admin.register(flags)
 	flags.StringVar(&bc.tls.Certificate, "tls-cert", "", "`FILE` with the Envoy's certificate chain")
 	flags.StringVar(&bc.tls.Key, "tls-key", "", "`FILE` with its private key")
-	flags.StringVar(&bc.tls.Token, "token-file", "", "`FILE` with a token of the Gateway's service account, in place of those two")
+	flags.StringVar(
+		&bc.tls.Token,
+		"token-file",
+		"",
+		"`FILE` with a token of the Gateway's service account, in place of those two",
+	)
 	flags.StringVar(&bc.tls.Authority, "tls-ca", "", "`FILE` with the authorities that sign the server's certificate")
 	flags.StringVar(&bc.tls.Name, "server-name", "", "the DNS `NAME` in that (default: the host of --server)")
 	return c
@@ -126,7 +136,10 @@ func (bc *bootstrapCommand) checkSocket(encrypted bool) error {
 	case !filepath.IsAbs(path):
 		return usagef("--server %s: must be an absolute path, for Envoy may start in any folder", bc.server)
 	case encrypted:
-		return usagef("--server %s: a socket speaks no TLS: leave --tls-cert, --tls-key, --tls-ca and --token-file out", bc.server)
+		return usagef(
+			"--server %s: a socket speaks no TLS: leave --tls-cert, --tls-key, --tls-ca and --token-file out",
+			bc.server,
+		)
 	}
 	return bc.checkModules(false)
 }
@@ -139,7 +152,10 @@ func (bc *bootstrapCommand) checkModules(encrypted bool) error {
 	case !isHostPort(bc.modules):
 		return usagef("--wasm-server %q: must be a host and a port", bc.modules)
 	case !encrypted && !isLoopback(bc.modules):
-		return usagef("--wasm-server %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", bc.modules)
+		return usagef(
+			"--wasm-server %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address",
+			bc.modules,
+		)
 	}
 	return nil
 }

@@ -205,7 +205,8 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 	return cc.judge(c, result)
 }
 
-// printedPath is where an Envoy that runs on what is printed finds the filter; found says that it needs no copy in its working folder.
+// printedPath is where an Envoy that runs on what is printed finds the filter; found says that it needs no copy in its
+// working folder.
 func (cc *compileCommand) printedPath() (path string, found bool, err error) {
 	filter := &cc.config.filter
 	if compiler.Target(cc.target) != compiler.TargetEnvoy || filter.place != "" {
@@ -233,8 +234,8 @@ func (cc *compileCommand) outputFiles(r *compiler.Result) ([]atomicfile.File, er
 	return outputFiles(r, filter, cc.config.keys.fileMode(r))
 }
 
-// outputFiles are the files of a result and the filter, if it is wanted there. The main document is the last: it appears when all
-// that it needs is there.
+// outputFiles are the files of a result and the filter, if it is wanted there. The main document is the last: it
+// appears when all that it needs is there.
 func outputFiles(r *compiler.Result, filter *filterFlags, mode fs.FileMode) ([]atomicfile.File, error) {
 	var files []atomicfile.File
 	if filter != nil && filter.nativePath() == "" { // else the operator has it

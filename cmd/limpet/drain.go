@@ -39,8 +39,9 @@ type drainCommand struct {
 func newDrain() *cobra.Command {
 	var dc drainCommand
 	c := &cobra.Command{
-		Use: "drain", Short: "Have an Envoy leave without a request that fails", Long: drainHelp, Args: dc.check, Hidden: true,
-		RunE: func(c *cobra.Command, _ []string) error { return dc.run(c) },
+		Use: "drain", Short: "Have an Envoy leave without a request that fails", Long: drainHelp, Args: dc.check,
+		Hidden: true,
+		RunE:   func(c *cobra.Command, _ []string) error { return dc.run(c) },
 	}
 	flags := c.Flags()
 	flags.StringVar(&dc.admin, "admin", compiler.DefaultAdmin, "`ADDRESS` of Envoy's admin")

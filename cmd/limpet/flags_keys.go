@@ -33,7 +33,8 @@ type keyFlags struct {
 	anyTarget bool
 	// ring, if there is one, gives the key ring in place of a file.
 	ring func() policyconfig.KeyRing
-	// fixed are root secrets that stay while this process runs: those of an Envoy that it starts, or a Secret's; nil reads them each time.
+	// fixed are root secrets that stay while this process runs: those of an Envoy that it starts, or a Secret's; nil reads
+	// them each time.
 	fixed []token.Root
 }
 
@@ -186,8 +187,11 @@ func (k *keyFlags) fileMode(r *compiler.Result) fs.FileMode {
 func (k *keyFlags) warnOfOpenFolder(stderr io.Writer, r *compiler.Result, dir string) {
 	info, err := os.Stat(dir)
 	if err == nil && k.fileMode(r) == 0o600 && info.Mode()&0o022 != 0 {
-		message.PrintWarning(stderr, fmt.Sprintf("%s: others than its owner can put files and links there (mode %04o), and it holds secrets; "+
-			"run 'chmod go-w' on it", dir, info.Mode().Perm()))
+		message.PrintWarning(
+			stderr,
+			fmt.Sprintf("%s: others than its owner can put files and links there (mode %04o), and it holds secrets; "+
+				"run 'chmod go-w' on it", dir, info.Mode().Perm()),
+		)
 	}
 }
 
@@ -197,8 +201,8 @@ func (k *keyFlags) printExposure(stderr io.Writer, r *compiler.Result, what stri
 		message.Printf(stderr, "%s now holds the private keys of the listeners' certificates, for whoever can read it", what)
 	}
 	if k.areClear() {
-		message.Printf(stderr, "%s now holds the signing keys in the clear, for whoever can read it; "+
-			"Envoy shows them too, in /config_dump on its admin address and in its log if it refuses the configuration; "+
-			"without --keys-in-clear they are sealed", what)
+		message.Printf(stderr, "%s now holds the signing keys in the clear, for whoever can read it; Envoy shows them "+
+			"too, in /config_dump on its admin address and in its log if it refuses the configuration; without "+
+			"--keys-in-clear they are sealed", what)
 	}
 }

@@ -48,11 +48,18 @@ func (l *listingFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&l.kubeconfig, "kubeconfig", "",
 		"read the objects of an API server once, which `FILE` says how to reach,\nin place of -f")
 	flags.StringVar(&l.context, "context", "", "the same, with the context `NAME` of that file, or of kubectl's")
-	flags.BoolVarP(&l.all, "all-namespaces", "A", false,
-		"the same, with kubectl's own file and context, and show the objects of\nall namespaces (default: those of -n, or the context's)")
+	flags.BoolVarP(
+		&l.all,
+		"all-namespaces",
+		"A",
+		false,
+		"the same, with kubectl's own file and context, and show the objects of\nall namespaces (default: those of -n, or "+
+			"the context's)",
+	)
 }
 
-// isWanted tells whether the objects are an API server's: where it is named, or kubectl runs limpet and no file is named.
+// isWanted tells whether the objects are an API server's: where it is named, or kubectl runs limpet and no file is
+// named.
 func (l *listingFlags) isWanted(hasFiles bool) bool {
 	return l.kubeconfig != "" || l.context != "" || l.all || !hasFiles && isPlugin(os.Args[0])
 }
@@ -66,7 +73,8 @@ func isPlugin(program string) bool { return strings.HasPrefix(filepath.Base(prog
 // listWithin is how long reading all objects may take.
 const listWithin = 30 * time.Second
 
-// readListed reads the objects with the caller's rights, says what they are not, and has them be understood as limpet serve does.
+// readListed reads the objects with the caller's rights, says what they are not, and has them be understood as limpet
+// serve does.
 func (f *inputFlags) readListed() ([]compiler.Source, error) {
 	l := f.listing
 	config, own, err := connect(l.kubeconfig, l.context)
@@ -82,7 +90,10 @@ func (f *inputFlags) readListed() ([]compiler.Source, error) {
 	}
 	l.denied = listing.Denied
 	for _, kind := range slices.Sorted(maps.Keys(l.denied)) {
-		message.PrintWarning(l.stderr, "what hangs on objects of kind "+kind+" is unknown: "+message.MakePrintable(l.denied[kind]))
+		message.PrintWarning(
+			l.stderr,
+			"what hangs on objects of kind "+kind+" is unknown: "+message.MakePrintable(l.denied[kind]),
+		)
 	}
 	if err := f.askServer(ctx, config, listing); err != nil {
 		return nil, err
@@ -97,20 +108,35 @@ func (f *inputFlags) readListed() ([]compiler.Source, error) {
 func (f *inputFlags) askServer(ctx context.Context, config *rest.Config, listing *kubernetes.Listing) error {
 	replica, has, err := askReading(ctx, config, f.policies.classNamespace, f.kinds.controller)
 	if err != nil {
-		message.Printf(f.listing.stderr, "these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers "+
-			"of names and addresses, are not known here: %s", config.Host, message.MakePrintable(err.Error()))
+		message.Printf(
+			f.listing.stderr,
+			"these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers "+
+				"of names and addresses, are not known here: %s",
+			config.Host,
+			message.MakePrintable(err.Error()),
+		)
 		return nil
 	}
 	f.adopt(has.Options, f.listing.flags)
 	if target := f.listing.target(); target != compiler.TargetEnvoy {
-		message.Printf(f.listing.stderr, "these are the objects of %s by the options of 'limpet serve' in Pod %s; it serves Envoys of its own, "+
-			"so that what it remembers of names and addresses, and --zone, do not count with -t %s", config.Host, replica, target)
+		message.Printf(
+			f.listing.stderr,
+			"these are the objects of %s by the options of 'limpet serve' in Pod %s; it serves Envoys of its own, "+
+				"so that what it remembers of names and addresses, and --zone, do not count with -t %s",
+			config.Host,
+			replica,
+			target,
+		)
 		return nil
 	}
 	adoptFlag(f.listing.flags, "zone", &f.zone, has.Options.Zone)
 	f.listing.reading, f.listing.listing = has, listing
-	message.Printf(f.listing.stderr, "these are the objects of %s by the options and the memory of 'limpet serve' in Pod %s",
-		config.Host, replica)
+	message.Printf(
+		f.listing.stderr,
+		"these are the objects of %s by the options and the memory of 'limpet serve' in Pod %s",
+		config.Host,
+		replica,
+	)
 	return listing.Readdress(has.Given)
 }
 

@@ -32,7 +32,8 @@ func (f *configFlags) style(to io.Writer) message.Style {
 	return f.output.style(to, compiler.Warning, &f.verdict)
 }
 
-// style is how findings are printed to a stream, from the least verdict on, unless the flags say otherwise. What fails is told in any case.
+// style is how findings are printed to a stream, from the least verdict on, unless the flags say otherwise. What fails
+// is told in any case.
 func (o *outputFlags) style(to io.Writer, least compiler.Verdict, of *verdictFlags) message.Style {
 	s := message.Style{Least: least, All: o.verbose}
 	switch {

@@ -58,7 +58,11 @@ func (f *replicaFlags) find(ctx context.Context) (*kubernetes.Replicas, []kubern
 		return nil, nil, err
 	}
 	config.Timeout = askWithin
-	of := &kubernetes.Replicas{Config: config, Port: f.port, Namespace: cmp.Or(f.namespace, compiler.DefaultClassPolicyNamespace)}
+	of := &kubernetes.Replicas{
+		Config:    config,
+		Port:      f.port,
+		Namespace: cmp.Or(f.namespace, compiler.DefaultClassPolicyNamespace),
+	}
 	all, err := findReplicas(ctx, of)
 	return of, all, err
 }

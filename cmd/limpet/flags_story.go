@@ -18,8 +18,13 @@ type storyFlags struct {
 }
 
 func (s *storyFlags) register(f *pflag.FlagSet) {
-	f.BoolVar(&s.accessLog, "access-log", false,
-		"have Envoy write an access log, JSON on standard output, with each\nrequest's session: outcome, policy, age, host, why it moved")
+	f.BoolVar(
+		&s.accessLog,
+		"access-log",
+		false,
+		"have Envoy write an access log, JSON on standard output, with each\nrequest's session: outcome, policy, age, "+
+			"host, why it moved",
+	)
 	f.StringSliceVar(&s.fields, "access-log-fields", nil,
 		"with --access-log: more in each line, `FIELDS` with commas between them:\n"+
 			"session for a keyed digest of the session's id, the same for all of a session,\n"+

@@ -10,7 +10,13 @@ import (
 
 // registerTarget registers --target. Its help is a purpose, with the targets behind it.
 func registerTarget(f *pflag.FlagSet, target *string, purpose string) {
-	f.StringVarP(target, "target", "t", string(compiler.TargetEnvoy), purpose+" `"+strings.Join(compiler.Targets(), "|")+"`")
+	f.StringVarP(
+		target,
+		"target",
+		"t",
+		string(compiler.TargetEnvoy),
+		purpose+" `"+strings.Join(compiler.Targets(), "|")+"`",
+	)
 }
 
 // checkTarget refuses what is no target.

@@ -100,7 +100,10 @@ func (k *kindFlags) check() error {
 	}
 	domain, path, hasPath := strings.Cut(k.controller, "/")
 	if k.controller != "" && (!hasPath || domain == "" || path == "") {
-		return usagef("--controller-name %q: must be a domain and a path, such as limpet.dev/gateway-controller", k.controller)
+		return usagef(
+			"--controller-name %q: must be a domain and a path, such as limpet.dev/gateway-controller",
+			k.controller,
+		)
 	}
 	return nil
 }
@@ -117,7 +120,14 @@ func checkChoice(flag, value string, among ...string) error {
 		return nil
 	}
 	last := len(among) - 1
-	return usagef("--%s %q: must be %s or %s%s", flag, value, strings.Join(among[:last], ", "), among[last], didYouMean(value, among))
+	return usagef(
+		"--%s %q: must be %s or %s%s",
+		flag,
+		value,
+		strings.Join(among[:last], ", "),
+		among[last],
+		didYouMean(value, among),
+	)
 }
 
 // addDidYouMean adds the nearest flag to an error that names an unknown one.

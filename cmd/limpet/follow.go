@@ -34,7 +34,8 @@ func (f *configFlags) cachedOptions(target compiler.Target, modulePath string) f
 	}
 }
 
-// readOnce reads what does not show when it changes: the standard input, URLs and kustomizations. The rest is left to be followed.
+// readOnce reads what does not show when it changes: the standard input, URLs and kustomizations. The rest is left to
+// be followed.
 func (f *inputFlags) readOnce(stdin io.Reader, stderr io.Writer) (err error) {
 	once := inputFlags{kustomizations: f.kustomizations}
 	f.paths = slices.DeleteFunc(slices.Clone(f.paths), func(path string) bool {

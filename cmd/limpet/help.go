@@ -19,20 +19,40 @@ type flagGroup struct {
 
 // flagGroups are all flags, in the order in which --help has them.
 var flagGroups = []flagGroup{
-	{"Input", strings.Fields("file kustomize namespace controller-name assume-class gateway-api system-namespace bind zone external-names " +
-		"share-addresses allow-empty strict-kinds route-budget assume-admitted since at")},
-	{"Output", strings.Fields("output report strict fail-on verbose quiet access-log access-log-fields debug-tickets log-format traces-to " +
-		"no-sbom version install timeout at-least")},
+	{
+		"Input",
+		strings.Fields(
+			"file kustomize namespace controller-name assume-class gateway-api system-namespace bind zone external-names " +
+				"share-addresses allow-empty strict-kinds route-budget assume-admitted since at",
+		),
+	},
+	{
+		"Output",
+		strings.Fields(
+			"output report strict fail-on verbose quiet access-log access-log-fields debug-tickets log-format traces-to " +
+				"no-sbom version install timeout at-least",
+		),
+	},
 	{"Session keys", strings.Fields("keys root keys-in-clear rotate-keys id add-to overlap expires list retire")},
 	{"Target", strings.Fields("target filter filter-path wasm-url istio owner around admin")},
-	{"Cluster", strings.Fields("kubeconfig context all-namespaces write-status programmed-grace address-pool manage-proxies helper-image " +
-		"proxy-server proxy-ca infrastructure-keys")},
-	{"Connections and TLS", strings.Fields("gateway server listen wasm-listen wasm-server tls-cert tls-key tls-ca tls-names server-name " +
-		"trust-domain token-audience token-file probes ack-deadline state-dir insecure")},
+	{
+		"Cluster",
+		strings.Fields(
+			"kubeconfig context all-namespaces write-status programmed-grace address-pool manage-proxies helper-image " +
+				"proxy-server proxy-ca infrastructure-keys",
+		),
+	},
+	{
+		"Connections and TLS",
+		strings.Fields("gateway server listen wasm-listen wasm-server tls-cert tls-key tls-ca tls-names server-name " +
+			"trust-domain token-audience token-file probes ack-deadline state-dir insecure"),
+	},
 }
 
 // mostUsed are the flags that come first, in order: of each command the first six that it has.
-var mostUsed = strings.Fields("file target output gateway server keys kubeconfig filter-path strict wasm-url bind listen admin verbose")
+var mostUsed = strings.Fields(
+	"file target output gateway server keys kubeconfig filter-path strict wasm-url bind listen admin verbose",
+)
 
 const (
 	mostFirst = 6

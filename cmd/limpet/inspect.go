@@ -88,7 +88,10 @@ func (ic *inspectCommand) check(c *cobra.Command, args []string) error {
 	case len(args) > 1:
 		return usagef("name one FILE; see '%s --help'", c.CommandPath())
 	case len(args) == 1 && len(args[0]) >= token.TicketLen && !isThere(args[0]):
-		return usagef("FILE is no file, and a token is no argument: who lists processes sees it, and shells keep it. Give it on standard input")
+		return usagef(
+			"FILE is no file, and a token is no argument: who lists processes sees it, and shells keep it. Give it on " +
+				"standard input",
+		)
 	case len(args) == 0 && slices.Contains(ic.input.paths, inputfiles.Stdin):
 		return usagef("-f -: standard input has the text; name a FILE, or other files of objects")
 	case len(args) == 1:

@@ -200,7 +200,11 @@ func (k *keygenCommand) makeRing(c *cobra.Command, now time.Time) (policyconfig.
 		return policyconfig.KeyRing{}, err
 	}
 	if old.NotAfter != 0 && k.expires == 0 {
-		return policyconfig.KeyRing{}, usagef("--add-to %s: the ring ends at %s: name the new one's end with --expires", k.addTo, old.NotAfter)
+		return policyconfig.KeyRing{}, usagef(
+			"--add-to %s: the ring ends at %s: name the new one's end with --expires",
+			k.addTo,
+			old.NotAfter,
+		)
 	}
 	old.NotAfter = 0 // --expires says anew
 	ring, err := keyfile.AddKey(old, k.chooseID(old, now), now.Add(k.overlap))

@@ -2,8 +2,8 @@
 //
 // It is commands and flags over package compiler; the machinery that they need is in internal/. Its messages have
 // rules. Standard output carries the product and nothing else. Everything said to people goes to standard error, in
-// lines that begin with "limpet: ", "error: ", "unknown: ", "warning: " or "advice: "; what goes on from one is indented. No message,
-// on either, ever holds a key.
+// lines that begin with "limpet: ", "error: ", "unknown: ", "warning: " or "advice: "; what goes on from one is
+// indented. No message, on either, ever holds a key.
 //
 // Exit codes: 0 all is well; 1 the input was refused or something failed, and no output was written; 2 the command
 // line is wrong; 3 something of the input was left out, and the rest was written. "limpet run" exits as Envoy does.

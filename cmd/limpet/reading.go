@@ -17,8 +17,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
-// reading is how limpet serve understands its objects: its options, and what else they don't say. It is asked by commands that read the
-// same cluster, so that what they answer is what is served. No key is in it.
+// reading is how limpet serve understands its objects: its options, and what else they don't say. It is asked by
+// commands that read the same cluster, so that what they answer is what is served. No key is in it.
 type reading struct {
 	Options readingOptions   `json:"options"`
 	Known   controller.Known `json:"known"`
@@ -45,8 +45,9 @@ func (sc *serveCommand) reading(by *controller.Controller) func() any {
 	o := readingOptions{
 		ControllerName: cmp.Or(in.kinds.controller, string(v1alpha1.ControllerName)),
 		GatewayAPI:     in.policies.gatewayAPI,
-		Bind:           in.bind, Zone: in.zone, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass, ExternalNames: in.external,
-		RouteBudget: in.budget, LoggedHeaders: sc.config.story.logged,
+		Bind:           in.bind, Zone: in.zone, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass,
+		ExternalNames: in.external,
+		RouteBudget:   in.budget, LoggedHeaders: sc.config.story.logged,
 	}
 	return func() any {
 		has := reading{Options: o, Known: by.Known()}
@@ -75,8 +76,13 @@ func adoptFlag[V any](own *pflag.FlagSet, name string, to *V, served V) {
 	}
 }
 
-// askReading asks the replicas of limpet serve in its namespace, until one answers that has the controllerName, if one is named.
-func askReading(ctx context.Context, config *rest.Config, namespace, controllerName string) (kubernetes.Replica, *reading, error) {
+// askReading asks the replicas of limpet serve in its namespace, until one answers that has the controllerName, if one
+// is named.
+func askReading(
+	ctx context.Context,
+	config *rest.Config,
+	namespace, controllerName string,
+) (kubernetes.Replica, *reading, error) {
 	port := int(netip.MustParseAddrPort(defaultServeAdmin).Port())
 	of := &kubernetes.Replicas{Config: config, Port: port, Namespace: namespace}
 	all, err := findReplicas(ctx, of)

@@ -38,7 +38,12 @@ func newReleaseClasses() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&of.kubeconfig, "kubeconfig", "", "`FILE` that says how to reach an API server; without it, in a Pod, that of its cluster")
+	flags.StringVar(
+		&of.kubeconfig,
+		"kubeconfig",
+		"",
+		"`FILE` that says how to reach an API server; without it, in a Pod, that of its cluster",
+	)
 	flags.StringVar(&of.controller, "controller-name", string(v1alpha1.ControllerName),
 		"the controllerName (`NAME`) of limpet's GatewayClasses")
 	return c

@@ -40,8 +40,10 @@ func newRoot() *cobra.Command {
 			if showVersion {
 				return printVersion(c.OutOrStdout())
 			}
-			return usagef("say what to do: compile, run, serve, bootstrap, status, check, describe, explain, image, inspect, keygen, plugin, " +
-				"revoke, ticket or version; 'limpet --help' explains them")
+			return usagef(
+				"say what to do: compile, run, serve, bootstrap, status, check, describe, explain, image, inspect, keygen, plugin, " +
+					"revoke, ticket or version; 'limpet --help' explains them",
+			)
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print what 'limpet version' prints")
@@ -58,8 +60,26 @@ func newRoot() *cobra.Command {
 		}
 		return usagef("%w%s; see '%s --help'", err, cmp.Or(explainServe(c, err), addDidYouMean(c, err)), c.CommandPath())
 	})
-	root.AddCommand(newCompile(), newRun(), newCheck(), newDescribe(), newExplain(), newServe(), newBootstrap(), newStatus(), newImage(),
-		newKeygen(), newPlugin(), newRevoke(), newInspect(), newTicket(), newDrain(), newReleaseClasses(), newVersion(), newMan())
+	root.AddCommand(
+		newCompile(),
+		newRun(),
+		newCheck(),
+		newDescribe(),
+		newExplain(),
+		newServe(),
+		newBootstrap(),
+		newStatus(),
+		newImage(),
+		newKeygen(),
+		newPlugin(),
+		newRevoke(),
+		newInspect(),
+		newTicket(),
+		newDrain(),
+		newReleaseClasses(),
+		newVersion(),
+		newMan(),
+	)
 	return root
 }
 
@@ -79,9 +99,11 @@ func explainValue(wrong *pflag.InvalidValueError) error {
 	return usagef("--%s %q: %s", f.Name, wrong.GetValue(), must)
 }
 
-// explainServe says who tells of advice, which "limpet serve" has no flag for: its log has what is refused, and warnings.
+// explainServe says who tells of advice, which "limpet serve" has no flag for: its log has what is refused, and
+// warnings.
 func explainServe(c *cobra.Command, err error) string {
-	if wrong := err.Error(); c.Name() == "serve" && (strings.HasSuffix(wrong, " -v") || strings.HasSuffix(wrong, " --verbose")) {
+	if wrong := err.Error(); c.Name() == "serve" &&
+		(strings.HasSuffix(wrong, " -v") || strings.HasSuffix(wrong, " --verbose")) {
 		return "; serve tells of what is refused and of warnings: 'limpet check' tells of advice, too"
 	}
 	return ""
@@ -95,8 +117,8 @@ func knownCommand(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// misspeltCommand gives the first argument of the root command if it is no flag: then it is what is wrong, whatever flags
-// come after it.
+// misspeltCommand gives the first argument of the root command if it is no flag: then it is what is wrong, whatever
+// flags come after it.
 func misspeltCommand(c *cobra.Command) string {
 	if args := c.Flags().Args(); !c.HasParent() && len(args) > 0 {
 		return args[0]

@@ -86,7 +86,16 @@ func curlLines(e *envoy.Entrance) (first, next string) {
 	named := host != "*"
 	where := fmt.Sprintf("'%s://%s%s'", scheme(e), at, e.Try.Path)
 	if named {
-		where = fmt.Sprintf("--resolve %s:%d:%s '%s://%s:%d%s'", host, at.Port(), at.Addr(), scheme(e), host, at.Port(), e.Try.Path)
+		where = fmt.Sprintf(
+			"--resolve %s:%d:%s '%s://%s:%d%s'",
+			host,
+			at.Port(),
+			at.Addr(),
+			scheme(e),
+			host,
+			at.Port(),
+			e.Try.Path,
+		)
 	}
 	if e.TLS {
 		where = "-k " + where

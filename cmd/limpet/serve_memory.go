@@ -12,9 +12,13 @@ import (
 	"github.com/limpet-proxy/limpet/internal/memory"
 )
 
-// recall reads what is remembered, in files or in objects of limpet's namespace, which all processes share and this one writes until the
-// context ends. What can't be read is told of, and begins anew.
-func (sc *serveCommand) recall(ctx context.Context, log *slog.Logger, registry prometheus.Registerer) (*memory.Memory, error) {
+// recall reads what is remembered, in files or in objects of limpet's namespace, which all processes share and this one
+// writes until the context ends. What can't be read is told of, and begins anew.
+func (sc *serveCommand) recall(
+	ctx context.Context,
+	log *slog.Logger,
+	registry prometheus.Registerer,
+) (*memory.Memory, error) {
 	open := sc.openFile
 	var failed error
 	if sc.config.input.elsewhere {

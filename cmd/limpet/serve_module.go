@@ -14,7 +14,8 @@ import (
 // moduleServer gives Envoys limpet.wasm.
 type moduleServer struct {
 	listen string // empty for not at all
-	// path has the hash in it, so that another limpet's module is another resource. All are empty where there is no server.
+	// path has the hash in it, so that another limpet's module is another resource. All are empty where there is no
+	// server.
 	path, sum string
 	module    []byte
 }
@@ -44,8 +45,8 @@ func (m *moduleServer) options(of func(controller.Input) compiler.Options) func(
 // writeModuleWithin is how long an Envoy may take to read the module.
 const writeModuleWithin = time.Minute
 
-// serveModules begins to give the module to Envoys, which show a certificate as they do to the xDS server. Those that have a token
-// instead need not show it: the module is no secret.
+// serveModules begins to give the module to Envoys, which show a certificate as they do to the xDS server. Those that
+// have a token instead need not show it: the module is no secret.
 func (sc *serveCommand) serveModules(ends chan<- error) error {
 	m := &sc.modules
 	if m.listen == "" {

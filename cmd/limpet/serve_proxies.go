@@ -32,9 +32,19 @@ func (f *proxyFlags) register(flags *pflag.FlagSet) {
 		"run the proxies of each Gateway of the cluster that has no annotation\n"+v1alpha1.AnnotationManaged+": \"false\", "+
 			"from the `IMAGE` of Envoy unless their ProxyConfig names one")
 	flags.StringVar(&f.helper, "helper-image", "", "`IMAGE` of limpet for those, which drains them")
-	flags.StringVar(&f.server, "proxy-server", "", "`HOST:PORT` of limpet serve as those reach it, a name in the server's certificate;\n"+
-		"they reach --wasm-listen at the same host, by its own port")
-	flags.StringVar(&f.authority, "proxy-ca", "", "`FILE` with the authorities that sign the server's certificate, for those")
+	flags.StringVar(
+		&f.server,
+		"proxy-server",
+		"",
+		"`HOST:PORT` of limpet serve as those reach it, a name in the server's certificate;\n"+
+			"they reach --wasm-listen at the same host, by its own port",
+	)
+	flags.StringVar(
+		&f.authority,
+		"proxy-ca",
+		"",
+		"`FILE` with the authorities that sign the server's certificate, for those",
+	)
 	flags.StringSliceVar(&f.keys, "infrastructure-keys", nil,
 		"`KEY`s of labels and annotations of a Gateway's spec.infrastructure that those get,\n"+
 			"or PREFIX/* for all with a prefix, such as service.beta.kubernetes.io/*")

@@ -41,9 +41,13 @@ func (s *serveTLS) register(flags *pflag.FlagSet) {
 		"make the Secret of --tls-cert if there is none, with an authority of limpet's own,\n"+
 			"for a server of these DNS `NAMES`, and renew its certificate")
 	flags.StringVar(&s.domain, "trust-domain", defaultDomain, "`DOMAIN` of the URIs in Envoys' certificates")
-	flags.StringVar(&s.audience, "token-audience", "",
-		"let Envoys show, instead of a certificate, a token of their Gateway's service\naccount that is bound to the `AUDIENCE`, "+
-			"such as limpet.dev; ca.crt of\nthe Secret is no authority of clients then")
+	flags.StringVar(
+		&s.audience,
+		"token-audience",
+		"",
+		"let Envoys show, instead of a certificate, a token of their Gateway's service\naccount that is bound to the "+
+			"`AUDIENCE`, such as limpet.dev; ca.crt of\nthe Secret is no authority of clients then",
+	)
 }
 
 // isOn tells whether connections are encrypted.
@@ -60,7 +64,9 @@ func (s *serveTLS) check(fromCluster bool) error {
 	case s.secret != "" && some:
 		return usagef("--tls-cert secret/%s has --tls-key and --tls-ca, too: leave them out", s.secret)
 	case s.audience != "" && s.secret == "" && !pair:
-		return usagef("--token-audience needs --tls-cert, and --tls-key where that is a file: a token is not shown in the clear")
+		return usagef(
+			"--token-audience needs --tls-cert, and --tls-key where that is a file: a token is not shown in the clear",
+		)
 	case some && (!pair || s.files.ClientCA == "" && s.audience == ""):
 		return usagef("--tls-cert, --tls-key and --tls-ca belong together: name all three")
 	default:
@@ -72,7 +78,10 @@ func (s *serveTLS) check(fromCluster bool) error {
 func (s *serveTLS) checkPlace(fromCluster bool) error {
 	switch {
 	case s.secret != "" && !fromCluster:
-		return usagef("--tls-cert secret/%s needs an API server: name one with --kubeconfig; a file of that name is ./secret/%[1]s", s.secret)
+		return usagef(
+			"--tls-cert secret/%s needs an API server: name one with --kubeconfig; a file of that name is ./secret/%[1]s",
+			s.secret,
+		)
 	case len(s.names) > 0 && s.secret == "":
 		return usagef("--tls-names needs --tls-cert secret/NAME, the Secret that is made")
 	case s.audience != "" && !fromCluster:
@@ -101,7 +110,11 @@ func (s *serveTLS) identify() xds.Identify {
 // load reads the files, if there are any.
 func (s *serveTLS) load(log *slog.Logger) (err error) {
 	if s.files.Certificate != "" {
-		s.config, err = serve.LoadTLS(s.files, s.audience != "", func(err error) { log.Error("certificates can't be read", "reason", err) })
+		s.config, err = serve.LoadTLS(
+			s.files,
+			s.audience != "",
+			func(err error) { log.Error("certificates can't be read", "reason", err) },
+		)
 	}
 	return err
 }

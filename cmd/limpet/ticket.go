@@ -73,14 +73,14 @@ func (tc *ticketCommand) check(c *cobra.Command, args []string) error {
 // scopeKinds are those of routes, with which the scopes of their rules begin.
 var scopeKinds = append([]string{"HTTPProxy"}, object.RouteKinds...)
 
-// explainScope says why a text can't be the scope of a session; empty if it can. One without a slash may be that of a plugin
-// configuration that is written by hand, and one of the greatest length was cut.
+// explainScope says why a text can't be the scope of a session; empty if it can. One without a slash may be that of a
+// plugin configuration that is written by hand, and one of the greatest length was cut.
 func explainScope(scope string) string {
 	parts := strings.Split(scope, "/")
 	isKind := slices.Contains(scopeKinds, parts[0])
 	like := slices.IndexFunc(scopeKinds, func(k string) bool { return strings.EqualFold(k, parts[0]) })
-	const form = "a rule's scope is KIND/NAMESPACE/ROUTE/rule/NAME, or KIND/NAMESPACE/ROUTE/matches/DIGEST for a rule without a name, or " +
-		"KIND/NAMESPACE/ROUTE with scope: Route; 'limpet describe' shows it"
+	const form = "a rule's scope is KIND/NAMESPACE/ROUTE/rule/NAME, or KIND/NAMESPACE/ROUTE/matches/DIGEST for a rule " +
+		"without a name, or KIND/NAMESPACE/ROUTE with scope: Route; 'limpet describe' shows it"
 	switch {
 	case strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "must be visible characters of ASCII"
@@ -97,7 +97,8 @@ func explainScope(scope string) string {
 	}
 }
 
-// namesRules tells whether a scope that begins with a route's kind is that of a rule, or of rules that share their sessions.
+// namesRules tells whether a scope that begins with a route's kind is that of a rule, or of rules that share their
+// sessions.
 func namesRules(parts []string) bool {
 	of := ""
 	if len(parts) > 3 {

@@ -31,7 +31,13 @@ the SHA-256 of this program, the SHA-256 and size of each filter inside it
 }
 
 func printVersion(out io.Writer) error {
-	lines := fmt.Sprintf("limpet %s\nprogram %s\n%s %s\n", programVersion(), digestProgram(), wasmName, filterVersion(wasmName))
+	lines := fmt.Sprintf(
+		"limpet %s\nprogram %s\n%s %s\n",
+		programVersion(),
+		digestProgram(),
+		wasmName,
+		filterVersion(wasmName),
+	)
 	for _, arch := range nativeArchs {
 		if name := nativeName(arch); isEmbedded(name) {
 			lines += fmt.Sprintf("%s %s\n", name, filterVersion(name))

@@ -52,7 +52,10 @@ func readEvents(name string) (map[string]string, error) {
 			results[name] = e.Action
 		}
 	}
-	if slices.ContainsFunc(slices.Collect(maps.Keys(results)), func(test string) bool { return test != whole && results[test] == "fail" }) {
+	if slices.ContainsFunc(
+		slices.Collect(maps.Keys(results)),
+		func(test string) bool { return test != whole && results[test] == "fail" },
+	) {
 		delete(results, whole)
 	}
 	if len(results) == 0 {
@@ -61,11 +64,11 @@ func readEvents(name string) (map[string]string, error) {
 	return results, lines.Err()
 }
 
-// whole stands for a run that fails, be it for a test or for what all of them need.
+// whole stands for a run that fails, for a test or for what all of them need.
 const whole = "all of it"
 
-// nameOf is the name of the suite's test that an event is of; empty for none. The suite chooses tests by features, and the ones that it
-// skips are none.
+// nameOf is the name of the suite's test that an event is of; empty for none. The suite chooses tests by features, and
+// the ones that it skips are none.
 func nameOf(e event) string {
 	parts := strings.Split(e.Test, "/")
 	switch {
@@ -129,7 +132,10 @@ func report(results, known map[string]string) (code int) {
 
 // groupOf is the kind that a test is about, by its name.
 func groupOf(test string) string {
-	for _, prefix := range []string{"HTTPRoute", "GRPC", "TLSRoute", "TCPRoute", "UDPRoute", "BackendTLSPolicy", "ListenerSet", "Gateway"} {
+	for _, prefix := range []string{
+		"HTTPRoute", "GRPC", "TLSRoute", "TCPRoute", "UDPRoute", "BackendTLSPolicy",
+		"ListenerSet", "Gateway",
+	} {
 		if strings.HasPrefix(test, prefix) {
 			return prefix
 		}

@@ -41,11 +41,13 @@ var cases = []testCase{
 		description: "a cookie that ends with the browser keeps a client on one pod",
 	},
 	{
-		name: "CookiePermanentLifetime", file: "cookie-permanent-lifetime", feature: SupportCookiePermanentLifetime, check: checkPermanent,
+		name: "CookiePermanentLifetime", file: "cookie-permanent-lifetime", feature: SupportCookiePermanentLifetime,
+		check:       checkPermanent,
 		description: "a permanent cookie tells the client the session's absoluteTimeout",
 	},
 	{
-		name: "CookieAbsoluteTimeout", file: "cookie-absolute-timeout", feature: SupportCookieAbsoluteTimeout, check: checkAbsoluteTimeout,
+		name: "CookieAbsoluteTimeout", file: "cookie-absolute-timeout", feature: SupportCookieAbsoluteTimeout,
+		check:       checkAbsoluteTimeout,
 		description: "absoluteTimeout ends a session whose cookie has no end of its own",
 	},
 	{
@@ -53,7 +55,8 @@ var cases = []testCase{
 		description: "weights hold for new sessions (in rules) or for all requests (in backends)",
 	},
 	{
-		name: "CookieRuleScope", file: "cookie-rule-scope", feature: SupportCookie, check: checkRuleScope, only: InRule, path: "/a",
+		name: "CookieRuleScope", file: "cookie-rule-scope", feature: SupportCookie, check: checkRuleScope, only: InRule,
+		path:        "/a",
 		description: "two rules with one backend share no session",
 	},
 	{
@@ -68,7 +71,12 @@ func (c testCase) run(place Place, kind *routeKind) func(*testing.T, *suite.Conf
 		route := types.NamespacedName{Namespace: suite.InfrastructureNamespace, Name: "session-persistence-" + c.file}
 		gateway := types.NamespacedName{Namespace: suite.InfrastructureNamespace, Name: "same-namespace"}
 		address := kind.accept(t, s, gateway, route)
-		k := &client{t: t, path: cmp.Or(c.path, "/"), host: c.file + ".session-persistence.example.com", send: kind.sender(t, s, address)}
+		k := &client{
+			t:    t,
+			path: cmp.Or(c.path, "/"),
+			host: c.file + ".session-persistence.example.com",
+			send: kind.sender(t, s, address),
+		}
 		k.awaitRoute(s.TimeoutConfig.MaxTimeToConsistency)
 		c.check(t, place, k)
 	}
@@ -93,18 +101,19 @@ func checkCookie(t *testing.T, place Place, c *client) {
 func checkPermanent(t *testing.T, _ Place, c *client) {
 	cookies := c.begin().cookies(t)
 	for _, cookie := range cookies {
-		told := time.Duration(cookie.MaxAge) * time.Second
+		remaining := time.Duration(cookie.MaxAge) * time.Second
 		if cookie.MaxAge == 0 && !cookie.Expires.IsZero() {
-			told = time.Until(cookie.Expires)
+			remaining = time.Until(cookie.Expires)
 		}
-		if (told - lifetime).Abs() > tolerance {
+		if (remaining - lifetime).Abs() > tolerance {
 			t.Errorf("%s: Max-Age or Expires must say %v, as absoluteTimeout does", cookie.Raw, lifetime)
 		}
 	}
 	c.expectSamePod(cookieFields(cookies))
 }
 
-// checkAbsoluteTimeout: where the cookie has no end, the session ends by another mechanism (GEP-1619, "Session" lifetime).
+// checkAbsoluteTimeout: where the cookie has no end, the session ends by another mechanism (GEP-1619, "Session"
+// lifetime).
 func checkAbsoluteTimeout(t *testing.T, _ Place, c *client) {
 	began := time.Now()
 	cookies := c.begin().cookies(t)

@@ -19,7 +19,8 @@ import (
 	"sigs.k8s.io/gateway-api/pkg/features"
 )
 
-// routeKind is what differs between the tests of HTTPRoutes and GRPCRoutes: how a route is looked at and a request sent.
+// routeKind is what differs between the tests of HTTPRoutes and GRPCRoutes: how a route is looked at and a request
+// sent.
 type routeKind struct {
 	name, file string
 	feature    features.FeatureName
@@ -180,8 +181,8 @@ func (c *client) expectSamePod(fields map[string]string) {
 	}
 }
 
-// expectManyPods fails if all requests with the fields come to one pod: then there is no session that could be seen, or one
-// that should have ended.
+// expectManyPods fails if all requests with the fields come to one pod: then there is no session that could be seen, or
+// one that should have ended.
 func (c *client) expectManyPods(fields map[string]string) {
 	c.t.Helper()
 	first := c.call(fields).pod

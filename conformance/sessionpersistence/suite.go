@@ -1,14 +1,14 @@
-// Package sessionpersistence has conformance tests of Gateway API's session persistence (GEP-1619), which the official suite
-// lacks: suite.ConformanceTest values as upstream's are, which any implementation runs beside those.
+// Package sessionpersistence has conformance tests of Gateway API's session persistence (GEP-1619), which the official
+// suite lacks: suite.ConformanceTest values as upstream's are, which any implementation runs beside those.
 //
 //	options.ManifestFS = append(options.ManifestFS, sessionpersistence.Manifests)
 //	options.SupportedFeatures = append(options.SupportedFeatures, sessionpersistence.SupportCookie)
 //	options.ConformanceProfiles = append(options.ConformanceProfiles, sessionpersistence.ProfileName)
 //	s.Run(t, sessionpersistence.Tests(sessionpersistence.InRule))
 //
-// Gateway API has had two shapes of it, which disagree about what a session means: Place says which one is tested. Each test
-// asks for a MUST of the GEP, or for a row of its table of planned tests ("Conformance Details"); what it leaves to
-// implementations is not asked.
+// Gateway API has had two shapes of it, which disagree about what a session means: Place says which one is tested. Each
+// test asks for a MUST of the GEP, or for a row of its table of planned tests ("Conformance Details"); what it leaves
+// to implementations is not asked.
 package sessionpersistence
 
 import (
@@ -28,15 +28,16 @@ var Manifests embed.FS
 type Place string
 
 const (
-	// InRule is a rule of an HTTPRoute or GRPCRoute, as in Gateway API up to 1.6: the session decides over the weights, and
-	// belongs to the rule alone.
+	// InRule is a rule of an HTTPRoute or GRPCRoute, as in Gateway API up to 1.6: the session decides over the weights,
+	// and belongs to the rule alone.
 	InRule Place = "rule"
-	// InBackend is an XBackend, as from Gateway API 1.7 on: the weights decide over the session, which each backend has of its own.
+	// InBackend is an XBackend, as from Gateway API 1.7 on: the weights decide over the session, which each backend has of
+	// its own.
 	InBackend Place = "backend"
 )
 
-// The features are named after what an implementation can do and not after where it is written, so that they stay what they are
-// when the API moves. All are extended.
+// The features are named after what an implementation can do and not after where it is written, so that they stay what
+// they are when the API moves. All are extended.
 const (
 	// SupportCookie is a session in a cookie that ends with the browser.
 	SupportCookie features.FeatureName = "SessionPersistenceCookie"

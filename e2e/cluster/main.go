@@ -1,9 +1,10 @@
-// Command cluster runs a command beside a stand-in of a Kubernetes cluster on this machine (e2e/internal/standin). CLUSTER names
-// its kubeconfig.
+// Command cluster runs a command beside a stand-in of a Kubernetes cluster on this machine (e2e/internal/standin).
+// CLUSTER names its kubeconfig.
 //
 //	KUBERNETES=FOLDER cluster [--image NAME=PROGRAM]... COMMAND ARGUMENT...
 //
-// KUBERNETES has what "tools/setup.sh kubernetes" builds, and containers with an image of that name run a program of this machine.
+// KUBERNETES has what "tools/setup.sh kubernetes" builds, and containers with an image of that name run a program of
+// this machine.
 package main
 
 import (
@@ -25,7 +26,11 @@ func main() {
 		if !found {
 			return errors.New("must be NAME=PROGRAM")
 		}
-		images[name] = standin.Image{Files: map[string]string{"/program": program}, Libraries: true, Entrypoint: []string{"/program"}}
+		images[name] = standin.Image{
+			Files:      map[string]string{"/program": program},
+			Libraries:  true,
+			Entrypoint: []string{"/program"},
+		}
 		return nil
 	})
 	standin.Main("conformance", func() int {

@@ -47,8 +47,8 @@ func TestCheckout(t *testing.T) {
 	if !slices.Contains(names, image) {
 		t.Errorf("the chart asks for %s, and the file has %q", image, names)
 	}
-	if said := s.run(t, `limpet status --kubeconfig "$KUBECONFIG"`); strings.Count(said, "Pod limpet-system/limpet-") != 2 || !strings.Contains(said, "FINGERPRINT") {
-		t.Errorf("limpet status says\n%s", said)
+	if printed := s.run(t, `limpet status --kubeconfig "$KUBECONFIG"`); strings.Count(printed, "Pod limpet-system/limpet-") != 2 || !strings.Contains(printed, "FINGERPRINT") {
+		t.Errorf("limpet status says\n%s", printed)
 	}
 }
 

@@ -31,10 +31,10 @@ func TestGoInstall(t *testing.T) {
 	output(folder, env, "go", "install", "github.com/limpet-proxy/limpet/cmd/limpet@v0.1.0")
 	limpet := filepath.Join(folder, "bin/limpet")
 	filter := readFile(t, filepath.Join(root, "cmd/limpet/filters/limpet.wasm"))
-	said := output(folder, nil, limpet, "version")
+	printed := output(folder, nil, limpet, "version")
 	for _, want := range []string{"limpet v0.1.0\n", fmt.Sprintf("limpet.wasm sha256:%x, %d bytes\n", sha256.Sum256([]byte(filter)), len(filter))} {
-		if !strings.Contains(said, want) {
-			t.Errorf("limpet version says\n%sand not %s", said, want)
+		if !strings.Contains(printed, want) {
+			t.Errorf("limpet version says\n%sand not %s", printed, want)
 		}
 	}
 	output(folder, nil, limpet, "compile", "-f", filepath.Join(root, "examples/quickstart"), "-t", "envoy", "-o", "out")

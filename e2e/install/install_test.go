@@ -216,7 +216,7 @@ func TestInstall(t *testing.T) {
 	sticks("another key")
 
 	s.run(t, p.blocks["Uninstall"][0])
-	checkLeft(t, before, c.settled(t, before))
+	checkLeft(t, before, c.awaitLeft(t, before))
 	s.run(t, p.blocks["Uninstall"][1])
 	c.awaitGone(t, before)
 }
@@ -303,8 +303,8 @@ func (c *cluster) quiet(t *testing.T) (now []string) {
 	return now
 }
 
-// settled gives the objects when the Pods have ended that end, after half a minute at the latest.
-func (c *cluster) settled(t *testing.T, before []string) (now []string) {
+// awaitLeft gives the objects when the Pods have ended that end, after half a minute at the latest.
+func (c *cluster) awaitLeft(t *testing.T, before []string) (now []string) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) {
 		now = c.objects(t)

@@ -64,7 +64,20 @@ func run(ctx context.Context, limpet, config string, port int, out io.Writer) er
 	if err := os.WriteFile(input, []byte(documents+"---\n"+certificate.Secret()), 0o600); err != nil {
 		return err
 	}
-	command := exec.CommandContext(ctx, limpet, "run", "-f", input, "--bind", "127.0.0.1", "--admin", "none", "--", "--log-level", "warning")
+	command := exec.CommandContext(
+		ctx,
+		limpet,
+		"run",
+		"-f",
+		input,
+		"--bind",
+		"127.0.0.1",
+		"--admin",
+		"none",
+		"--",
+		"--log-level",
+		"warning",
+	)
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr
 	command.SysProcAttr = ownGroup()
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }

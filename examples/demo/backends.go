@@ -49,7 +49,10 @@ func (s backendServers) close() {
 // explainPort says what to do when a backend cannot listen.
 func explainPort(address string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use by another process; stop it and try again (the demo's backends need this port)", address)
+		return fmt.Errorf(
+			"%s is in use by another process; stop it and try again (the demo's backends need this port)",
+			address,
+		)
 	}
 	return fmt.Errorf("listen on %s: %w", address, err)
 }

@@ -83,13 +83,13 @@ func (d *demo) waitUntilServing(ctx context.Context, limpet *process) error {
 	return nil
 }
 
-// errSaid means that limpet's own words on stderr are all that there is to say.
-var errSaid = errors.New("limpet has said why it ended")
+// errPrinted means that limpet's own words on stderr are all that there is to say.
+var errPrinted = errors.New("limpet has said why it ended")
 
 // neverServed is what to say when limpet ended before anything was served: Envoy's log knows why, where there is one.
 func (d *demo) neverServed() error {
 	if info, err := os.Stat(d.log); err != nil || info.Size() == 0 {
-		return errSaid
+		return errPrinted
 	}
 	return fmt.Errorf("limpet ended before it served anything; Envoy's log: %s", d.log)
 }

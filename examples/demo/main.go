@@ -27,7 +27,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	err := d.run(ctx)
-	if err != nil && !errors.Is(err, errSaid) {
+	if err != nil && !errors.Is(err, errPrinted) {
 		fmt.Fprintf(os.Stderr, "demo: %v\n", err)
 	}
 	if err != nil {

@@ -30,7 +30,7 @@ type crowd struct {
 
 const (
 	crowdSize = 8
-	// perConnection is how many requests a client sends before it connects anew: only new connections see a new configuration.
+	// perConnection is how many requests a client sends before it connects again: only new connections see a new configuration.
 	perConnection = 20
 )
 
@@ -147,8 +147,8 @@ func TestWarningsGoOn(t *testing.T) {
 	w.restart(config(`"idleTimeout":"1h"`), startEnvoy, ringA)
 	const draining = "listener_manager.total_filter_chains_draining"
 	e.until(t, "the end of the configuration before", func() bool {
-		n, told := e.stats(draining)[draining]
-		return told && n == 0
+		n, known := e.stats(draining)[draining]
+		return known && n == 0
 	})
 	want(t, "counted in all", e.stats(name)[name], counted)
 	clear(w.cookies)

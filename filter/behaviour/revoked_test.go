@@ -113,9 +113,9 @@ func TestRevokedBackend(t *testing.T) {
 		w.pass(30 * time.Second)
 		w.hosts = green
 		w.cookies["sid"] = ""
-		fresh := w.get().host
+		later := w.get().host
 		w.hosts = slices.Concat(blue, green)
-		want(t, "host of a session that came later", w.get().host, fresh)
+		want(t, "host of a session that came later", w.get().host, later)
 		w.counted("p revoked", 2)
 	})
 }

@@ -15,7 +15,7 @@ func with(config string, fields ...string) string {
 	return strings.Replace(config, `"policies"`, strings.Join(append(fields, `"policies"`), ","), 1)
 }
 
-func story(pairs ...string) map[string]string {
+func state(pairs ...string) map[string]string {
 	state := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
 		state["limpet_"+pairs[i]] = pairs[i+1]
@@ -23,35 +23,35 @@ func story(pairs ...string) map[string]string {
 	return state
 }
 
-func (w *world) wantStory(what string, r result, state map[string]string) {
+func (w *world) wantState(what string, r result, state map[string]string) {
 	w.t.Helper()
 	if !maps.Equal(r.state, state) {
 		w.t.Errorf("%s: got %v, want %v", what, r.state, state)
 	}
 }
 
-// TestStory: what access logs and traces get of a request.
-func TestStory(t *testing.T) {
+// TestStateForAccessLogs: what access logs and traces get of a request.
+func TestStateForAccessLogs(t *testing.T) {
 	each(t, with(config(`"absoluteTimeout":"1h"`), `"accessLogFields":true`), func(t *testing.T, w *world) {
 		r := w.get()
-		w.wantStory("new session", r, story("outcome", "new", "policy", "p"))
+		w.wantState("new session", r, state("outcome", "new", "policy", "p"))
 		home := r.host
 		w.pass(90 * time.Second)
-		w.wantStory("pinned", w.get(), story("outcome", "pinned", "policy", "p", "age", "90", "host", home))
+		w.wantState("pinned", w.get(), state("outcome", "pinned", "policy", "p", "age", "90", "host", home))
 		old := w.cookies["sid"]
-		w.wantStory("forged", w.get("cookie: sid="+forged), story("outcome", "unknown-key", "policy", "p"))
+		w.wantState("forged", w.get("cookie: sid="+forged), state("outcome", "unknown-key", "policy", "p"))
 		w.hosts = without1(w.hosts, home)
-		w.wantStory("moved", w.get("cookie: sid="+old), story("outcome", "moved", "policy", "p", "age", "90", "host", home, "reason", "host-gone"))
+		w.wantState("moved", w.get("cookie: sid="+old), state("outcome", "moved", "policy", "p", "age", "90", "host", home, "reason", "host-gone"))
 		w.pass(time.Hour)
-		w.wantStory("expired", w.get("cookie: sid="+old), story("outcome", "expired-absolute", "policy", "p"))
+		w.wantState("expired", w.get("cookie: sid="+old), state("outcome", "expired-absolute", "policy", "p"))
 	})
 	each(t, config(), func(t *testing.T, w *world) {
 		want(t, "filter state when it is switched off", len(w.get().state), 0)
 	})
 }
 
-// TestStoryOfRefusal: a host that takes no connection was tried, which is told apart from one that is gone.
-func TestStoryOfRefusal(t *testing.T) {
+// TestStateOfRefusal: a host that takes no connection was tried, which is told apart from one that is gone.
+func TestStateOfRefusal(t *testing.T) {
 	each(t, with(config(), `"accessLogFields":true`), func(t *testing.T, w *world) {
 		w.Answer = answers("connection: close") // or Envoy would have no need of another
 		home := w.get().host
@@ -60,12 +60,12 @@ func TestStoryOfRefusal(t *testing.T) {
 		if r.host == home || r.host == "" {
 			t.Errorf("%q answered", r.host)
 		}
-		w.wantStory("refused", r, story("outcome", "moved", "policy", "p", "age", "0", "host", home, "reason", "host-refused"))
+		w.wantState("refused", r, state("outcome", "moved", "policy", "p", "age", "0", "host", home, "reason", "host-refused"))
 	})
 }
 
-// TestStoryOfFailures: why a session could not go on.
-func TestStoryOfFailures(t *testing.T) {
+// TestStateOfFailures: why a session could not go on.
+func TestStateOfFailures(t *testing.T) {
 	each(t, with(config(), `"accessLogFields":true`), func(t *testing.T, w *world) {
 		w.get()
 		tok := w.cookies["sid"]

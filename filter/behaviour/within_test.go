@@ -107,7 +107,7 @@ func TestOnlyPinnedSessionsNameABackend(t *testing.T) {
 	}
 }
 
-// TestReusedHostStaysWithin: a session whose host's address has passed to another pod is over, and its client is balanced anew,
+// TestReusedHostStaysWithin: a session whose host's address has passed to another pod is over, and its client is balanced again,
 // but within the backend while that has hosts. An answer that begins no session takes the void token away, so that the next
 // request may go to any.
 func TestReusedHostStaysWithin(t *testing.T) {

@@ -33,8 +33,8 @@ func New(policies []policyconfig.Policy, ring *token.Ring) (*Judge, error) {
 	return &Judge{engine, cfg.Policies}, err
 }
 
-// Request gives the outcome of a request under a policy whose cookie or header has that value, as far as it is known before a host
-// answers, and the host that it is to go to; empty for any. Now is in seconds since 1970.
+// Request gives the outcome of a request under a policy whose cookie or header has that value, as far as it is known
+// before a host answers, and the host that it is to go to; empty for any. Now is in seconds since 1970.
 func (j *Judge) Request(policy int, value string, now int64) (outcome, host string) {
 	cfg := &j.policies[policy]
 	r := &request{name: "cookie", value: cfg.SessionName + "=" + value}

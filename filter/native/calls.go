@@ -23,11 +23,28 @@ func hostNumber(s *stream, attribute uint32) uint64
 //export limpet_cluster
 func hostCluster(s *stream) uint32
 
+//
 //export limpet_metadata
-func hostMetadata(s *stream, source uint32, name unsafe.Pointer, nameSize uintptr, key unsafe.Pointer, keySize uintptr) uint32
+func hostMetadata(
+	s *stream,
+	source uint32,
+	name unsafe.Pointer,
+	nameSize uintptr,
+	key unsafe.Pointer,
+	keySize uintptr,
+) uint32
 
+//
 //export limpet_note
-func hostNote(s *stream, name unsafe.Pointer, nameSize uintptr, key unsafe.Pointer, keySize uintptr, value unsafe.Pointer, size uintptr)
+func hostNote(
+	s *stream,
+	name unsafe.Pointer,
+	nameSize uintptr,
+	key unsafe.Pointer,
+	keySize uintptr,
+	value unsafe.Pointer,
+	size uintptr,
+)
 
 //export limpet_reroute
 func hostReroute(s *stream)
@@ -53,8 +70,15 @@ func hostLog(level session.LogLevel, text unsafe.Pointer, size uintptr)
 //export limpet_counter
 func hostCounter(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metric
 
+//
 //export limpet_labelled
-func hostLabelled(config unsafe.Pointer, name unsafe.Pointer, size uintptr, label unsafe.Pointer, labelSize uintptr) metric
+func hostLabelled(
+	config unsafe.Pointer,
+	name unsafe.Pointer,
+	size uintptr,
+	label unsafe.Pointer,
+	labelSize uintptr,
+) metric
 
 // hostKeep has the labelled counters of a family go on that were there before.
 //
@@ -67,8 +91,17 @@ func hostGauge(config unsafe.Pointer, name unsafe.Pointer, size uintptr) metric
 //export limpet_count
 func hostCount(s *stream, id metric)
 
+//
 //export limpet_count_labelled
-func hostCountLabelled(s *stream, id metric, policy unsafe.Pointer, size uintptr, outcome unsafe.Pointer, outcomeSize uintptr, by uint64)
+func hostCountLabelled(
+	s *stream,
+	id metric,
+	policy unsafe.Pointer,
+	size uintptr,
+	outcome unsafe.Pointer,
+	outcomeSize uintptr,
+	by uint64,
+)
 
 //export limpet_remember
 func hostRemember(f family, policy unsafe.Pointer, size uintptr, value unsafe.Pointer, valueSize uintptr)

@@ -26,7 +26,7 @@ type worker struct {
 	logging bool
 	fields  bool // of the access log
 	digest  bool // with the fields
-	// backendHeader is where the backend of a pinned session is told, to routes that match it.
+	// backendHeader carries the backend of a pinned session, for routes that match it.
 	backendHeader string
 	// reported is the last value of the gauge that this worker gave it.
 	reported uint64

@@ -10,8 +10,8 @@ const (
 	responseHeaders headerType = 2
 )
 
-// headers shows one of a stream's header maps to package session. Envoy's strings are good until a header is changed, so
-// a change has the lines read anew when they are next asked for.
+// headers shows one of a stream's header maps to package session. Envoy's strings are good until a header is changed,
+// so a change has the lines read again when they are next asked for.
 type headers struct {
 	stream
 	kind headerType

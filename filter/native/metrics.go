@@ -16,9 +16,9 @@ type metric uintptr
 const noMetric = ^metric(0)
 
 // metrics are the counters of each policy and outcome, and the gauge of the module's memory. Envoy lets them be defined
-// with the configuration only, and each takes it some 650 bytes. So of more than session.FewPolicies only the two outcomes
-// that nearly all requests have are defined; the others are made as they come, by their labels, which takes Envoy 3,900
-// instructions; so are those of policies that come with their routes. These are added up first.
+// with the configuration only, and each takes it some 650 bytes. So of more than session.FewPolicies only the two
+// outcomes that nearly all requests have are defined; the others are made as they come, by their labels, which takes
+// Envoy 3,900 instructions; so are those of policies that come with their routes. These are added up first.
 type metrics struct {
 	policies []counters
 	labelled metric
@@ -52,7 +52,7 @@ func defineMetrics(envoy unsafe.Pointer, policies []policyconfig.Policy) metrics
 	for i := range policies {
 		for o := session.None + 1; o < session.Outcomes; o++ {
 			m.policies[i][o] = noMetric
-			if len(policies) <= session.FewPolicies || o == session.Fresh || o == session.Pinned {
+			if len(policies) <= session.FewPolicies || o == session.NewSession || o == session.Pinned {
 				m.policies[i][o] = unlabelled(envoy, policyconfig.SessionsCounter(policies[i].Name, o.String()))
 			}
 		}

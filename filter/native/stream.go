@@ -139,13 +139,14 @@ func (x *exchange) Publish(key, value string) {
 	hostState(&x.stream, data(key), size(key), data(value), size(value))
 }
 
-// Within tells the load balancer itself. No header carries it, so Envoy needs no filter for that, and no client has a say.
+// Within tells the load balancer itself. No header carries it, so Envoy needs no filter for that, and no client has a
+// say.
 func (x *exchange) Within(backend string) {
 	name, key := policyconfig.SubsetMetadata, policyconfig.BackendMetadataKey
 	hostNote(&x.stream, data(name), size(name), data(key), size(key), data(backend), size(backend))
 }
 
-// Lead changes the header that routes match, and has Envoy choose the route anew: to a dynamic module it leaves that.
+// Lead changes the header that routes match, and has Envoy choose the route again: to a dynamic module it leaves that.
 func (x *exchange) Lead(value string) {
 	name := x.worker.backendHeader
 	if value != "" {

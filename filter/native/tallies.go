@@ -4,16 +4,17 @@ package main
 
 import "github.com/limpet-proxy/limpet/filter/internal/session"
 
-// tally is how often an outcome of a policy came that Envoy has not been told of.
+// tally counts an outcome of a policy that is not yet in Envoy's counters.
 type tally struct {
 	policy  *session.Policy
 	outcome session.Outcome
 	times   uint64
 }
 
-// tallies are those of a worker. Envoy makes the names of a counter's labels anew whenever it is told of one, and a filter has
-// no timer. So of what comes in a second all but a few outcomes are added up while requests wait for their responses, and Envoy is
-// told when the last of them has one or has gone, and with the first request of another second.
+// tallies are those of a worker. Envoy makes the names of a counter's labels again whenever one is counted, and a
+// filter has no timer. So of what comes in a second all but a few outcomes are added up while requests wait for their
+// responses, and Envoy's counters are raised when the last of them has one or has gone, and with the first request of
+// another second.
 type tallies struct {
 	kept    [16]tally
 	count   int
@@ -22,10 +23,10 @@ type tallies struct {
 	atOnce  int   // of that second
 }
 
-// mostAtOnce is how many outcomes of a second Envoy is told of at once, so that those of a quiet worker never lag.
+// mostAtOnce is how many outcomes of a second are counted in Envoy at once, so that those of a quiet worker never lag.
 const mostAtOnce = 4
 
-// add counts an outcome; false where there is no room.
+// add counts an outcome; false when the table is full.
 func (t *tallies) add(p *session.Policy, o session.Outcome) bool {
 	for i := range t.kept[:t.count] {
 		if k := &t.kept[i]; k.policy == p && k.outcome == o {

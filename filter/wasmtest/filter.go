@@ -4,7 +4,7 @@ import policyconfig "github.com/limpet-proxy/limpet/policy-config"
 
 // Filter is what a Proxy stands around.
 type Filter interface {
-	// Open begins a request, of which the filter can read those properties.
+	// Open begins a request whose properties the filter can read.
 	Open(properties map[string]string) Exchange
 	// Counters are those that the filter has defined, by name.
 	Counters() map[string]uint64
@@ -30,5 +30,6 @@ const (
 	DetailsProperty  = "response.code_details"
 	// AttemptsProperty is a number: 8 bytes, little end first.
 	AttemptsProperty = "upstream.request_attempt_count"
-	BackendProperty  = "xds.upstream_host_metadata.filter_metadata." + policyconfig.BackendMetadata + "." + policyconfig.BackendMetadataKey
+	BackendProperty  = "xds.upstream_host_metadata.filter_metadata." + policyconfig.BackendMetadata + "." +
+		policyconfig.BackendMetadataKey
 )

@@ -42,8 +42,8 @@ var shipped = sync.OnceValues(func() (*Module, error) {
 	return Load(path)
 })
 
-// Require returns the shipped module. When it was not built, the test fails if CI=true or LIMPET_REQUIRE_WASM=1 is in the
-// environment, and is skipped with a message otherwise.
+// Require returns the shipped module. When it was not built, the test fails if CI=true or LIMPET_REQUIRE_WASM=1 is in
+// the environment, and is skipped with a message otherwise.
 func Require(t TB) *Module {
 	t.Helper()
 	if _, ok := Find(); !ok {

@@ -40,17 +40,17 @@ func TestFind(t *testing.T) {
 }
 
 // recorder is a test that Require ends.
-type recorder struct{ said string }
+type recorder struct{ message string }
 
 func (*recorder) Helper()                     {}
 func (r *recorder) Fatalf(f string, _ ...any) { r.end("fatal: " + f) }
 func (r *recorder) Skipf(f string, _ ...any)  { r.end("skip: " + f) }
-func (r *recorder) end(said string)           { r.said = said; runtime.Goexit() }
+func (r *recorder) end(message string)        { r.message = message; runtime.Goexit() }
 func (r *recorder) run(test func(t TB)) (s string) {
 	done := make(chan struct{})
 	go func() { defer close(done); test(r) }()
 	<-done
-	return r.said
+	return r.message
 }
 
 func TestRequireWithoutModule(t *testing.T) {
@@ -63,9 +63,9 @@ func TestRequireWithoutModule(t *testing.T) {
 	} {
 		t.Setenv("CI", c.ci)
 		t.Setenv("LIMPET_REQUIRE_WASM", c.require)
-		said := new(recorder).run(func(t TB) { Require(t) })
-		if !strings.HasPrefix(said, c.want) || !strings.Contains(said, "make build") {
-			t.Errorf("CI=%q LIMPET_REQUIRE_WASM=%q: %q", c.ci, c.require, said)
+		message := new(recorder).run(func(t TB) { Require(t) })
+		if !strings.HasPrefix(message, c.want) || !strings.Contains(message, "make build") {
+			t.Errorf("CI=%q LIMPET_REQUIRE_WASM=%q: %q", c.ci, c.require, message)
 		}
 	}
 }

@@ -2,8 +2,8 @@ package wasmtest
 
 import "strings"
 
-// headers is one header map of a stream. The guest may change it only while it is open; afterwards only the log callback
-// may read it, as in Envoy, which takes the map away from a filter that let the stream continue.
+// headers is one header map of a stream. The guest may change it only while it is open; afterwards only the log
+// callback may read it, as in Envoy, which takes the map away from a filter that let the stream continue.
 type headers struct {
 	lines [][2]string
 	open  bool
@@ -59,7 +59,7 @@ func (m *headers) replace(name, value string) {
 	m.add(name, value)
 }
 
-// out is what the caller gets: later changes to it cannot reach into the map's spare room.
+// out is what the caller gets: later changes to it cannot reach into the map's spare capacity.
 func (m *headers) out() [][2]string {
 	return m.lines[:len(m.lines):len(m.lines)]
 }

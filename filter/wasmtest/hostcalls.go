@@ -87,8 +87,8 @@ const (
 	bufferMax          = 8
 )
 
-// getBuffer takes (buffer, start, length, &place, &size). The plugin configuration is there while the plugin starts. The
-// VM configuration and the bodies are always empty.
+// getBuffer takes (buffer, start, length, &place, &size). The plugin configuration is there while the plugin starts.
+// The VM configuration and the bodies are always empty.
 func getBuffer(vm *VM, a args) status {
 	buffer := a.u32(0)
 	switch {

@@ -65,7 +65,8 @@ type LocalReply struct {
 	GRPCStatus int32 // -1 is none
 }
 
-// sendLocalReply takes (status, details, size, body, size, headers, size, gRPC status). Without a stream it has no effect.
+// sendLocalReply takes (status, details, size, body, size, headers, size, gRPC status). Without a stream it has no
+// effect.
 func sendLocalReply(vm *VM, a args) status {
 	details, ok1 := vm.view(a.u32(1), a.u32(2))
 	body, ok2 := vm.view(a.u32(3), a.u32(4))

@@ -34,8 +34,8 @@ type Log struct {
 	Text  string
 }
 
-// stdio turns what the guest writes to a standard stream into log lines, as Envoy does: one line for each write, without
-// the line end.
+// stdio turns what the guest writes to a standard stream into log lines, as Envoy does: one line for each write,
+// without the line end.
 type stdio struct {
 	vm    *VM
 	level Level

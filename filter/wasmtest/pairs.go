@@ -2,8 +2,8 @@ package wasmtest
 
 import "encoding/binary"
 
-// Header maps cross the border in one block: the number of lines, then the sizes of every name and value, then the names
-// and values themselves, each with a zero byte behind it. Numbers are 32 bits, little end first.
+// Header maps cross the border in one block: the number of lines, then the sizes of every name and value, then the
+// names and values themselves, each with a zero byte behind it. Numbers are 32 bits, little end first.
 
 // What Envoy accepts from a guest; it takes a larger block for an empty one.
 const (

@@ -13,8 +13,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Proxy is a plugin with all that Envoy has around it, played: clients that name no host, the stateful_session filter, and hosts that take
-// requests in turn. Tests of one's own plugin configuration need nothing else.
+// Proxy is a plugin with all that Envoy has around it, played: clients that name no host, the stateful_session filter,
+// and hosts that take requests in turn. Tests of one's own plugin configuration need nothing else.
 type Proxy struct {
 	VM *VM
 	// Filter stands in the place of VM, where it is set: limpet's own tests have other builds of the filter there.
@@ -23,26 +23,28 @@ type Proxy struct {
 	PinHeader string
 	// Now is the time, for the plugin too. It stands still until it is changed.
 	Now time.Time
-	// Hosts serve the requests of a route, by its name: "ip:port", in turn but for those that the plugin pins. They may be changed
-	// between requests. Turn is how many requests they have taken in turn.
+	// Hosts serve the requests of a route, by its name: "ip:port", in turn but for those that the plugin pins. They may be
+	// changed between requests. Turn is how many requests they have taken in turn.
 	Hosts map[string][]string
 	Turn  int
 	// Cluster is the name of the cluster of each route; without one, it is the route's.
 	Cluster map[string]string
-	// Copies are the routes for the backends of a split, by what they match: the route's name, a space, and the value of the header of a
-	// session's backend.
+	// Copies are the routes for the backends of a split, by what they match: the route's name, a space, and the value of
+	// the header of a session's backend.
 	Copies map[string]string
-	// Backends are the tags in hosts' metadata, for RebalanceWithin: a request that names one takes the hosts of that, if any serves.
+	// Backends are the tags in hosts' metadata, for RebalanceWithin: a request that names one takes the hosts of that, if
+	// any serves.
 	Backends map[string]string
 	// Refuses is a host that takes no connections: a request that it should serve is sent again, to another.
 	Refuses string
-	// Strict is stateful_session's: a pinned host that does not serve is not replaced. StrictStatus is what Envoy answers then; empty is 503.
+	// Strict is stateful_session's: a pinned host that does not serve is not replaced. StrictStatus is what Envoy answers
+	// then; empty is 503.
 	Strict       bool
 	StrictStatus string
 	// Answer makes a host's answer; nil answers 200.
 	Answer func(host string, request [][2]string) [][2]string
-	// Details is response.code_details of what Envoy itself answers in the place of hosts, with the headers that Answer makes: a timeout's
-	// for instance. Empty has the hosts answer.
+	// Details is response.code_details of what Envoy itself answers in the place of hosts, with the headers that Answer
+	// makes: a timeout's for instance. Empty has the hosts answer.
 	Details string
 	// Unfenced leaves the fence out: clients' pin headers reach the plugin, and what it leaves of its own reaches clients.
 	Unfenced bool
@@ -69,7 +71,10 @@ type Response struct {
 // NewProxy starts a plugin with a configuration and the environment variables of its VM.
 func (m *Module) NewProxy(config string, env map[string]string, hosts map[string][]string) (*Proxy, error) {
 	p := &Proxy{Now: defaultNow, Hosts: hosts, PinHeader: pinHeaderOf(config)}
-	vm, err := m.Start(context.Background(), Options{Config: []byte(config), Env: env, Now: func() time.Time { return p.Now }})
+	vm, err := m.Start(
+		context.Background(),
+		Options{Config: []byte(config), Env: env, Now: func() time.Time { return p.Now }},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +84,13 @@ func (m *Module) NewProxy(config string, env map[string]string, hosts map[string
 
 // Get sends a GET request on a route, with further headers as "name: value".
 func (p *Proxy) Get(route string, headers ...string) (Response, error) {
-	h := [][2]string{{":method", "GET"}, {":path", "/"}, {":authority", "test.example"}, {":scheme", "https"}, {"x-forwarded-proto", "https"}}
+	h := [][2]string{
+		{":method", "GET"},
+		{":path", "/"},
+		{":authority", "test.example"},
+		{":scheme", "https"},
+		{"x-forwarded-proto", "https"},
+	}
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
 		h = append(h, [2]string{name, value})
@@ -94,7 +105,11 @@ func (p *Proxy) Send(route string, headers [][2]string) (Response, error) {
 		filter = p.VM
 	}
 	before := filter.Counters()
-	r, err := p.exchange(filter.Open(map[string]string{RouteProperty: route, ClusterProperty: p.cluster(route)}), route, headers)
+	r, err := p.exchange(
+		filter.Open(map[string]string{RouteProperty: route, ClusterProperty: p.cluster(route)}),
+		route,
+		headers,
+	)
 	r.Outcome = outcome(before, filter.Counters())
 	return r, err
 }
@@ -138,12 +153,17 @@ func without(headers [][2]string, name string) [][2]string {
 	return slices.DeleteFunc(slices.Clone(headers), func(h [2]string) bool { return strings.EqualFold(h[0], name) })
 }
 
-// serve plays stateful_session and the hosts: it names the host that answers in the pin header, unless that is the one that was pinned.
+// serve plays stateful_session and the hosts: it names the host that answers in the pin header, unless that is the one
+// that was pinned.
 func (p *Proxy) serve(route string, sent [][2]string) (r Response, answer [][2]string) {
 	pin := value(sent, p.PinHeader)
 	text, _ := base64.StdEncoding.DecodeString(pin) // no host where it fails
 	backendHeader := policyconfig.BackendHeader(p.PinHeader)
-	r = Response{Pinned: string(text), Details: "via_upstream", Received: without(without(sent, p.PinHeader), backendHeader)}
+	r = Response{
+		Pinned:   string(text),
+		Details:  "via_upstream",
+		Received: without(without(sent, p.PinHeader), backendHeader),
+	}
 	hosts := p.Hosts[route]
 	switch {
 	case r.Pinned != "" && r.Pinned != p.Refuses && slices.Contains(hosts, r.Pinned):
@@ -216,7 +236,8 @@ func value(lines [][2]string, name string) string {
 // outcome is that of the session's counter which grew.
 func outcome(before, after map[string]uint64) string {
 	for name, n := range after {
-		if _, of, is := strings.Cut(name, ".outcome."); is && strings.HasPrefix(name, "limpet_sessions.") && n > before[name] {
+		if _, of, is := strings.Cut(name, ".outcome."); is && strings.HasPrefix(name, "limpet_sessions.") &&
+			n > before[name] {
 			return of
 		}
 	}

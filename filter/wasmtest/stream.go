@@ -26,9 +26,9 @@ type Stream struct {
 	logging, closed   bool
 }
 
-// NewStream begins a request. props are what the guest can read as properties: the parts of a path joined with dots, such
-// as "xds.route_name", and the value's bytes as Envoy gives them (texts as they are, numbers as 8 bytes, little end
-// first). The map is only read, so streams may share it.
+// NewStream begins a request. props are what the guest can read as properties: the parts of a path joined with dots,
+// such as "xds.route_name", and the value's bytes as Envoy gives them (texts as they are, numbers as 8 bytes, little
+// end first). The map is only read, so streams may share it.
 func (vm *VM) NewStream(props map[string]string) *Stream {
 	return &Stream{vm: vm, props: props}
 }
@@ -53,8 +53,8 @@ func (s *Stream) RequestHeaders(h [][2]string, endOfStream bool) (out [][2]strin
 	return s.request.out(), nil, nil
 }
 
-// ResponseHeaders runs the response-headers callback on a copy of h and returns what goes on towards the client. A stream
-// that never had request headers passes unseen, as in Envoy.
+// ResponseHeaders runs the response-headers callback on a copy of h and returns what goes on towards the client. A
+// stream that never had request headers passes unseen, as in Envoy.
 func (s *Stream) ResponseHeaders(h [][2]string, endOfStream bool) (out [][2]string, err error) {
 	before := s.local
 	s.response.fill(h)
@@ -103,14 +103,14 @@ func (s *Stream) property(path []byte) (string, bool) {
 	return value, ok
 }
 
-// FilterState returns what the guest set with proxy_set_property, by joined path. Envoy's access log has the value under
-// FILTER_STATE(wasm.PATH:PLAIN).
+// FilterState returns what the guest set with proxy_set_property, by joined path. Envoy's access log has the value
+// under FILTER_STATE(wasm.PATH:PLAIN).
 func (s *Stream) FilterState() map[string]string {
 	return maps.Clone(s.state)
 }
 
-// Close ends the stream as Envoy does: the log callback, which still can read the headers, then the end of the context. A
-// trap in it shows in VM.Err.
+// Close ends the stream as Envoy does: the log callback, which still can read the headers, then the end of the context.
+// A trap in it shows in VM.Err.
 func (s *Stream) Close() {
 	if s.closed || s.create() != nil {
 		return

@@ -51,7 +51,7 @@ type VM struct {
 	current *Stream   // whose callback runs; nil for the root context
 	open    []*Stream // streams that the guest knows
 	lastID  uint32
-	path    []byte // a property's path, joined: kept between calls for its room
+	path    []byte // a property's path, joined: kept between calls for its capacity
 
 	logs    []Log
 	metrics metrics
@@ -74,8 +74,8 @@ type callContext struct {
 	vm *VM
 }
 
-// Start runs a new VM up to the point where it can take requests. When the plugin traps or refuses its configuration, the
-// error has everything that it logged.
+// Start runs a new VM up to the point where it can take requests. When the plugin traps or refuses its configuration,
+// the error has everything that it logged.
 func (m *Module) Start(ctx context.Context, o Options) (*VM, error) {
 	vm := &VM{lastID: rootID, config: o.Config, shared: o.Shared}
 	vm.ctx = &callContext{ctx, vm}
@@ -162,7 +162,8 @@ func (vm *VM) Err() error {
 	return vm.err
 }
 
-// Done tells the guest that its root context goes away, as Envoy does before it drops a VM or loads a new configuration.
+// Done tells the guest that its root context goes away, as Envoy does before it drops a VM or loads a new
+// configuration.
 func (vm *VM) Done() {
 	if ok, err := vm.call(nil, &vm.guest.done, rootID); err == nil && ok != 0 {
 		_, _ = vm.call(nil, &vm.guest.delete, rootID) // Err has a trap

@@ -80,7 +80,9 @@ func renderFlow(n node) string {
 
 var (
 	// plain are texts that need no quotes: words, paths, addresses and durations.
-	plain = regexp.MustCompile(`^(?:[A-Za-z_/][A-Za-z0-9_./+-]*(?::[A-Za-z0-9_./+-]+)*|\d+(?:\.\d+){3}(?::\d+)?|\d+(?:s|m|h|ms))$`)
+	plain = regexp.MustCompile(
+		`^(?:[A-Za-z_/][A-Za-z0-9_./+-]*(?::[A-Za-z0-9_./+-]+)*|\d+(?:\.\d+){3}(?::\d+)?|\d+(?:s|m|h|ms))$`,
+	)
 	// words are texts that look plain and are something else to a parser.
 	words = regexp.MustCompile(`(?i)^(?:y|n|yes|no|on|off|true|false|null)$`)
 	// quotable are texts that single quotes do for.

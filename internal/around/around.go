@@ -1,5 +1,5 @@
-// Package around writes what has to stand around a plugin configuration of limpet's that is put in place by hand: the fence, the filter
-// that pins, and what routes need, for Envoy or for Istio.
+// Package around writes what has to stand around a plugin configuration of limpet's that is put in place by hand: the
+// fence, the filter that pins, and what routes need, for Envoy or for Istio.
 package around
 
 import (
@@ -24,7 +24,9 @@ const (
 //go:embed *.yaml.tmpl
 var texts embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"indent": indent, "routes": routes}).ParseFS(texts, "*.yaml.tmpl"))
+var templates = template.Must(
+	template.New("").Funcs(template.FuncMap{"indent": indent, "routes": routes}).ParseFS(texts, "*.yaml.tmpl"),
+)
 
 // content is what a template gets.
 type content struct {
@@ -46,7 +48,10 @@ func Write(proxy string, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	c := content{Config: config, Text: string(text), Struct: string(asYAML), Variable: config.Keys.EnvironmentVariable()}
-	if slices.ContainsFunc(config.Policies, func(p policyconfig.Policy) bool { return p.OnHostLost == policyconfig.RebalanceWithin }) {
+	if slices.ContainsFunc(
+		config.Policies,
+		func(p policyconfig.Policy) bool { return p.OnHostLost == policyconfig.RebalanceWithin },
+	) {
 		c.Backend = policyconfig.BackendHeader(config.PinHeader)
 	}
 	var out bytes.Buffer

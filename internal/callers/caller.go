@@ -33,7 +33,8 @@ type Caller struct {
 }
 
 const (
-	// unknownBytes are read of a connection before its caller is known: of what comes after, its machine keeps what it may send.
+	// unknownBytes are read of a connection before its caller is known: of what comes after, its machine keeps what it may
+	// send.
 	unknownBytes = 32 << 10
 	// smallMessage is the size of one that waits for no turn, and turnFor how long a larger one may take.
 	smallMessage = 64 << 10
@@ -43,7 +44,14 @@ const (
 )
 
 func newCaller(conn net.Conn, g *Gate) *Caller {
-	c := &Caller{Conn: conn, gate: g, done: make(chan struct{}), most: unknownBytes, over: make(chan struct{}), at: time.Now()}
+	c := &Caller{
+		Conn: conn,
+		gate: g,
+		done: make(chan struct{}),
+		most: unknownBytes,
+		over: make(chan struct{}),
+		at:   time.Now(),
+	}
 	c.wake.L = &c.lock
 	if g.Within == 0 { // nobody is ever known there
 		c.most = 0
@@ -86,7 +94,8 @@ func (c *Caller) Identified() {
 	}
 }
 
-// Take says that a message has been taken, and of which size the next one may be. What has come of that already is not counted.
+// Take says that a message has been taken, and of which size the next one may be. What has come of that already is not
+// counted.
 func (c *Caller) Take(next int) {
 	if c == nil {
 		return

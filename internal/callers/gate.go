@@ -13,7 +13,8 @@ import (
 type Gate struct {
 	// Most is how many connections there may be whose callers are not known.
 	Most int
-	// Within is how long it may take until one is, from its first byte to its first message and again after its last; 0 for any time.
+	// Within is how long it may take until one is, from its first byte to its first message and again after its last; 0
+	// for any time.
 	Within time.Duration
 	// Count, if there is one, is told by how many there are more, or less.
 	Count func(more int)

@@ -7,15 +7,19 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
-// acknowledged knows of each Gateway since when no connected Envoy, of this process or another one, has acknowledged its listeners.
+// acknowledged knows of each Gateway since when no connected Envoy, of this process or another one, has acknowledged
+// its listeners.
 type acknowledged struct {
 	lock sync.Mutex
 	// since is when that began; Gateways whose listeners an Envoy has acknowledged are not in it.
 	since map[string]time.Time
 	// last is when an Envoy was last seen to have them, of Gateways of which one was.
 	last map[string]time.Time
+	// compiled are the Gateways of the last compilation, which the server may not have yet.
+	compiled []string
 	// begun is when this process began to look, and due has statuses looked at again when a grace is over.
 	begun time.Time
 	due   *time.Timer
@@ -29,14 +33,16 @@ func (c *Controller) Acknowledged() {
 	c.AcknowledgedElsewhere()
 }
 
-// AcknowledgedElsewhere says that those of other processes may have. It has statuses written where that makes a difference to them.
+// AcknowledgedElsewhere says that those of other processes may have. It has statuses written where that makes a
+// difference to them.
 func (c *Controller) AcknowledgedElsewhere() {
 	if c.Notify != nil && c.lookAtAcknowledged(time.Now()) {
 		c.Changed()
 	}
 }
 
-// lookAtAcknowledged brings up to date of which Gateways no Envoy has acknowledged the listeners; true if others than before.
+// lookAtAcknowledged brings up to date of which Gateways no Envoy has acknowledged the listeners; true if others than
+// before.
 func (c *Controller) lookAtAcknowledged(now time.Time) (different bool) {
 	held := c.Server.Acknowledged()
 	if c.Elsewhere != nil {
@@ -51,10 +57,14 @@ func (c *Controller) lookAtAcknowledged(now time.Time) (different bool) {
 		a.since, a.last, a.begun = map[string]time.Time{}, map[string]time.Time{}, now
 	}
 	there := map[string]bool{}
-	for _, gateway := range c.Server.Gateways() {
+	for _, gateway := range append(c.Server.Gateways(), a.compiled...) {
+		if there[gateway] {
+			continue
+		}
 		there[gateway] = true
 		_, was := a.since[gateway]
-		switch has := slices.Contains(held[gateway], c.Server.Latest(gateway).Listeners()); {
+		latest := c.Server.Latest(gateway)
+		switch has := latest != nil && slices.Contains(held[gateway], latest.Listeners()); {
 		case has:
 			a.last[gateway] = now
 			delete(a.since, gateway)
@@ -70,7 +80,18 @@ func (c *Controller) lookAtAcknowledged(now time.Time) (different bool) {
 	return different
 }
 
-// unacknowledged lists the Gateways whose listeners no Envoy has acknowledged, and has statuses looked at again when the first grace ends.
+// noteCompiled notes the Gateways of a compilation: their statuses may be written before the server has them.
+func (a *acknowledged) noteCompiled(all []*envoy.Served) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	a.compiled = a.compiled[:0]
+	for _, of := range all {
+		a.compiled = append(a.compiled, of.Gateway)
+	}
+}
+
+// unacknowledged lists the Gateways whose listeners no Envoy has acknowledged, and has statuses looked at again when
+// the first grace ends.
 func (c *Controller) unacknowledged(now time.Time) map[string]compiler.Unacknowledged {
 	c.lookAtAcknowledged(now)
 	a := &c.acknowledged
@@ -99,5 +120,6 @@ func (a *acknowledged) explain(gateway string) string {
 		return "no connected Envoy has acknowledged the listeners as they are now; the last that had was seen at " +
 			last.UTC().Format(time.RFC3339)
 	}
-	return "no Envoy has connected and acknowledged the listeners since limpet began to look, at " + a.begun.UTC().Format(time.RFC3339)
+	return "no Envoy has connected and acknowledged the listeners since limpet began to look, at " +
+		a.begun.UTC().Format(time.RFC3339)
 }

@@ -1,5 +1,5 @@
-// Package controller keeps what Envoys are served up to date with an input, files or the objects of an API server: it compiles each change
-// and publishes it, while what was served before goes on where a change is no good.
+// Package controller keeps what Envoys are served up to date with an input, files or the objects of an API server: it
+// compiles each change and publishes it, while what was served before goes on where a change is no good.
 //
 // One loop does it, [Controller.Run], a pass for each change:
 //
@@ -73,20 +73,21 @@ type Controller struct {
 	Changes Changes
 	// Read reads the input. What there is to say of key files goes to stderr.
 	Read func(stderr io.Writer) (Input, error)
-	// Options are those of a compilation of the input, and Served those of [compiler.EnvoyOptions], without what is remembered.
+	// Options are those of a compilation of the input, and Served those of [compiler.EnvoyOptions], without what is
+	// remembered.
 	Options func(Input) compiler.Options
 	Served  compiler.Served
 	Server  *xds.Server
 	Memory  *memory.Memory
 	// Admitted says that an API server has admitted the objects, and that nothing at all may be served.
 	Admitted bool
-	// Again, if there is one, has Changes tell of a change once more. The sources are objects of an API server then, whose namespaces take
-	// turns.
+	// Again, if there is one, has Changes tell of a change once more. The sources are objects of an API server then, whose
+	// namespaces take turns.
 	Again func()
 	// Strict has Start fail when a file is no good, in place of going on without it.
 	Strict bool
-	// Probe says that the Envoy runs here: a listener at an address that this machine has not, or not free, is left out, and the address
-	// is tried again.
+	// Probe says that the Envoy runs here: a listener at an address that this machine has not, or not free, is left out,
+	// and the address is tried again.
 	Probe bool
 	// Style is how findings are told.
 	Style message.Style
@@ -96,13 +97,15 @@ type Controller struct {
 	// Compiled and Published, if there are any, are told how long each compilation took, and of each change of a Gateway.
 	Compiled  func(took time.Duration, err error)
 	Published func(gateway string, since time.Time, generation string)
-	// Proxies, if there is one, says how the proxies do that are run for Gateways, and what is wrong with parameters of classes.
+	// Proxies, if there is one, says how the proxies do that are run for Gateways, and what is wrong with parameters of
+	// classes.
 	Proxies func() (states map[string]compiler.Proxies, classes map[string]string)
-	// Elsewhere, if there is one, gives the listeners that Envoys of other processes have acknowledged, as [xds.Server.Acknowledged], and
-	// TellElsewhere, if there is one, is called when those of this one's may have changed.
+	// Elsewhere, if there is one, gives the listeners that Envoys of other processes have acknowledged, as
+	// [xds.Server.Acknowledged], and TellElsewhere, if there is one, is called when those of this one's may have changed.
 	Elsewhere     func() map[string][]string
 	TellElsewhere func()
-	// Grace is how long a Gateway stays Programmed without an Envoy that has acknowledged its listeners: Envoys restart, and listeners change.
+	// Grace is how long a Gateway stays Programmed without an Envoy that has acknowledged its listeners: Envoys restart,
+	// and listeners change.
 	Grace time.Duration
 	// Notify, if there is one, is called after each change of what statuses depend on.
 	Notify func()
@@ -144,9 +147,10 @@ type remembered struct {
 	ended     map[object.Ref]compiler.Ended // sessions that edits have ended
 	unused    time.Duration                 // the longest that a session of what is published goes on without a request
 	unusable  map[netip.AddrPort]string     // addresses at which no listener can be, with the reason
-	unsettled time.Time                     // since when there are addresses that Envoys may not know to be other pods'; zero for none
-	// unserved says that some of these were found after what is published was made, and news that there is something that statuses may
-	// depend on.
+	// since when there are addresses that Envoys may not know to be other pods'; zero for none
+	unsettled time.Time
+	// unserved says that some of these were found after what is published was made, and news that there is something that
+	// statuses may depend on.
 	unserved, news bool
 	// refused is what of the input is not in effect, since that time.
 	refused      []string
@@ -228,8 +232,8 @@ func (c *Controller) callAgain(at time.Time) {
 	c.loop.turn = time.AfterFunc(time.Until(at), c.Again)
 }
 
-// takeTurn takes from an input the changes whose turn it is not yet. It gives the time of the first sign of a change that is in it, and
-// when the next turn is.
+// takeTurn takes from an input the changes whose turn it is not yet. It gives the time of the first sign of a change
+// that is in it, and when the next turn is.
 func (c *Controller) takeTurn(in *Input, since time.Time) (time.Time, time.Time) {
 	if c.Again == nil {
 		return since, time.Time{}

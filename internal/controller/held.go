@@ -13,9 +13,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/message"
 )
 
-// held are the files that are no good as they are. They hold back nobody else's changes: what such a file said when it was good
-// goes on, and one that never was is left out. Where all that is wrong with a file is that objects in it are not supported, these are held
-// alone.
+// held are the files that are no good as they are. They hold back nobody else's changes: what such a file said when it
+// was good goes on, and one that never was is left out. Where all that is wrong with a file is that objects in it are
+// not supported, these are held alone.
 type held struct {
 	// strict says that no file is left out at the beginning.
 	strict bool
@@ -70,11 +70,14 @@ func (h *held) release(sources []compiler.Source) {
 	for _, s := range sources {
 		now[s.Name] = s.Data
 	}
-	maps.DeleteFunc(h.files, func(name string, f heldFile) bool { return now[name] == nil || !bytes.Equal(now[name], f.data) })
+	maps.DeleteFunc(
+		h.files,
+		func(name string, f heldFile) bool { return now[name] == nil || !bytes.Equal(now[name], f.data) },
+	)
 }
 
-// hold holds the files that the problems are in, or objects of them. It is false if one of the problems is in no file, or in one that has
-// not changed, and with strict before anything was accepted.
+// hold holds the files that the problems are in, or objects of them. It is false if one of the problems is in no file,
+// or in one that has not changed, and with strict before anything was accepted.
 func (h *held) hold(sources []compiler.Source, problems compiler.Errors) bool {
 	if h.strict && h.accepted == nil {
 		return false

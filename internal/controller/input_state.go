@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// InputState says whether what is served is what the input that was read last says: by the errors by which some of it is not in effect, in
-// the words in which they were printed, and since when the first of these pieces was refused; nothing where all of it is.
+// InputState says whether what is served is what the input that was read last says: by the errors by which some of it
+// is not in effect, in the words in which they were printed, and since when the first of these pieces was refused;
+// nothing where all of it is.
 func (c *Controller) InputState() (refused []string, since time.Time) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -7,18 +7,19 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
-// keeping knows which addresses that have passed to another pod are being written down, in the order in which they were seen. Until they
-// are remembered no Envoy gets them as endpoints: should limpet end before, the next one would not know of the pods before. Nothing else
-// waits for that.
+// keeping knows which addresses that have passed to another pod are being written down, in the order in which they were
+// seen. Until they are remembered no Envoy gets them as endpoints: should limpet end before, the next one would not
+// know of the pods before. Nothing else waits for that.
 type keeping struct {
 	lock sync.Mutex
-	// seen counts the times that there were any, and before has for those that are not remembered the number of the last snapshot without.
+	// seen counts the times that there were any, and before has for those that are not remembered the number of the last
+	// snapshot without.
 	seen   int
 	before map[int]uint64
 }
 
-// begin is for addresses that may be about to be seen. Done says that they are remembered, and with them all that were seen before; none
-// that there are none.
+// begin is for addresses that may be about to be seen. Done says that they are remembered, and with them all that were
+// seen before; none that there are none.
 func (k *keeping) begin(server *xds.Server) (done, none func()) {
 	k.lock.Lock()
 	defer k.lock.Unlock()

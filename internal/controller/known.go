@@ -8,8 +8,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// Known is what verdicts depend on besides objects and options: whose names and addresses are kept, and what is remembered of pods. Objects
-// say all else. No key is in it.
+// Known is what verdicts depend on besides objects and options: whose names and addresses are kept, and what is
+// remembered of pods. Objects say all else. No key is in it.
 type Known struct {
 	Incumbents *compiler.Incumbents                    `json:"incumbents,omitempty"`
 	Owners     map[compiler.HostKey]compiler.HostOwner `json:"owners,omitempty"`
@@ -52,6 +52,7 @@ func (k *Known) Set(o *compiler.Options) {
 	o.Incumbents = k.Incumbents
 	maps.DeleteFunc(k.Left, func(_ string, pod *compiler.SelectedPod) bool { return pod == nil })
 	o.Envoy = &compiler.EnvoyOptions{Admin: compiler.NoAdmin, Served: &compiler.Served{
-		Owners: k.Owners, Draining: k.Draining, Selection: compiler.NewSelection(k.Left), Nodes: k.Nodes, Own: k.Own, Remote: k.Remote,
+		Owners: k.Owners, Draining: k.Draining, Selection: compiler.NewSelection(k.Left), Nodes: k.Nodes, Own: k.Own,
+		Remote: k.Remote,
 	}}
 }

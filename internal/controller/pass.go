@@ -33,8 +33,8 @@ func (p *pass) comeBy(again time.Time) {
 	}
 }
 
-// compile makes a pass of an input, and remembers which hosts terminate, whose addresses are, and which pods Services have left. It costs
-// what has changed since the last one.
+// compile makes a pass of an input, and remembers which hosts terminate, whose addresses are, and which pods Services
+// have left. It costs what has changed since the last one.
 func (c *Controller) compile(in Input) (*pass, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -49,6 +49,7 @@ func (c *Controller) compile(in Input) (*pass, error) {
 	}
 	p.repeats = r.input != nil && isSameList(r.input.Sources, in.Sources)
 	r.input = &in
+	c.acknowledged.noteCompiled(p.result.Served)
 	c.awaitSettled(p)
 	if len(r.unusable) > 0 {
 		p.comeBy(p.now.Add(probeEvery))
@@ -120,7 +121,8 @@ func (c *Controller) update(p *pass) error {
 // follow has the follower take the input, with what is remembered. Moved are the addresses of which that is news.
 func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
 	changes := compiler.Changes{
-		Keys: p.input.Keys, Scopes: p.input.Scopes, Time: p.now, Moved: moved, Unusable: c.remembered.unusable, Nodes: p.input.Nodes,
+		Keys: p.input.Keys, Scopes: p.input.Scopes, Time: p.now, Moved: moved, Unusable: c.remembered.unusable,
+		Nodes:   p.input.Nodes,
 		Retired: p.retired(c.remembered.ring),
 	}
 	c.Memory.Recall(&changes)
@@ -134,8 +136,8 @@ func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
 	return nil
 }
 
-// hasNews tells whether there are other objects than before that statuses may depend on: all but EndpointSlices and Pods. What those come
-// to for statuses is what there is to say of them.
+// hasNews tells whether there are other objects than before that statuses may depend on: all but EndpointSlices and
+// Pods. What those come to for statuses is what there is to say of them.
 func hasNews(before, now []compiler.Source) bool {
 	set, gone := read.Diff(before, now)
 	for _, s := range set {
@@ -146,14 +148,15 @@ func hasNews(before, now []compiler.Source) bool {
 	})
 }
 
-// Addresses that have passed to other pods are settled once all Envoys know that. It is looked soon, then less and less often: each Envoy
-// has them when it knows itself, and what is left to do is to forget the difference.
+// Addresses that have passed to other pods are settled once all Envoys know that. It is looked soon, then less and less
+// often: each Envoy has them when it knows itself, and what is left to do is to forget the difference.
 const (
 	settleSoon = 100 * time.Millisecond
 	settleLate = time.Minute
 )
 
-// settle forgets which addresses are not settled, if all Envoys that are connected have the session policies that they are served last.
+// settle forgets which addresses are not settled, if all Envoys that are connected have the session policies that they
+// are served last.
 func (c *Controller) settle() error {
 	isBehind := func(s xds.ClientStatus) bool { return !c.Server.HasLatestRoutes(s) }
 	r := &c.remembered

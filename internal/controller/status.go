@@ -18,8 +18,9 @@ type statuses struct {
 	due   *time.Timer
 }
 
-// Statuses says what statuses objects shall have by what was decided last, as far as it is something else than the last time, and those of
-// some objects, or all; nothing if nothing was decided. Current gives the statuses that they have. No change waits for it.
+// Statuses says what statuses objects shall have by what was decided last, as far as it is something else than the last
+// time, and those of some objects, or all; nothing if nothing was decided. Current gives the statuses that they have.
+// No change waits for it.
 func (c *Controller) Statuses(
 	current func(object.Ref) json.RawMessage, some []object.Ref, all bool,
 ) (*compiler.CheckResult, error) {
@@ -110,6 +111,7 @@ func (s *statuses) note(checked *compiler.CheckResult, ask func()) {
 
 func (c *Controller) check(o *compiler.Options, some []object.Ref, all bool) (*compiler.CheckResult, error) {
 	decided, sources := c.recall(o, some, all)
+	o.Envoy.Served.Unacknowledged = c.unacknowledged(o.Time) // once more, for Gateways that were decided about meanwhile
 	switch {
 	case decided != nil:
 		return decided.Statuses(*o), nil
@@ -120,8 +122,8 @@ func (c *Controller) check(o *compiler.Options, some []object.Ref, all bool) (*c
 	}
 }
 
-// recall puts what is remembered into options, as it is now. It gives what was decided of some objects, or the sources that it was decided
-// about where later changes came to nothing.
+// recall puts what is remembered into options, as it is now. It gives what was decided of some objects, or the sources
+// that it was decided about where later changes came to nothing.
 func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*compiler.Decided, []compiler.Source) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -143,7 +145,8 @@ func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*
 // Done counts the compilations and checks so far.
 func (c *Controller) Done() int64 { return c.done.Load() }
 
-// Answered says that an Envoy has taken a change as a whole, or rejected something. Statuses depend on what is rejected alone.
+// Answered says that an Envoy has taken a change as a whole, or rejected something. Statuses depend on what is rejected
+// alone.
 func (c *Controller) Answered(rejects bool) {
 	if rejects || c.rejected.Load() {
 		c.Changed()

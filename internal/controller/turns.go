@@ -10,8 +10,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// turns has namespaces of an API server take turns where they change much at once: whoever changes much waits for whoever changes little. A
-// pass costs what has changed, and everybody's change waits for the one that is under way.
+// turns has namespaces of an API server take turns where they change much at once: whoever changes much waits for
+// whoever changes little. A pass costs what has changed, and everybody's change waits for the one that is under way.
 type turns struct {
 	// used is what each namespace has had of late.
 	used map[string]use
@@ -29,25 +29,27 @@ type use struct {
 }
 
 const (
-	// turnSize is how many bytes of objects several namespaces may change in a pass at least: some dozens of objects. A single one's have
-	// no limit, for they may belong together.
+	// turnSize is how many bytes of objects several namespaces may change in a pass at least: some dozens of objects. A
+	// single one's have no limit, for they may belong together.
 	turnSize = 64 << 10
 	// objectSize is what an object counts at least, as one that is gone does.
 	objectSize = 1 << 10
-	// longestWait is how long a change waits for its turn: whoever changes a little all the time holds nobody back for good.
+	// longestWait is how long a change waits for its turn: whoever changes a little all the time holds nobody back for
+	// good.
 	longestWait = 2 * time.Second
 	// halved is how long it takes until what a namespace has had counts for half.
 	halved = 2 * time.Second
-	// longPass is how long a pass for several takes after which each has its own for a while: one of them is what takes so long.
+	// longPass is how long a pass for several takes after which each has its own for a while: one of them is what takes so
+	// long.
 	longPass = 100 * time.Millisecond
-	// muchTime is from how much time of passes on a namespace rests after one, restTimes as long as that took: its changes of meanwhile are
-	// one, and others mostly meet no pass of its.
+	// muchTime is from how much time of passes on a namespace rests after one, restTimes as long as that took: its changes
+	// of meanwhile are one, and others mostly meet no pass of its.
 	muchTime  = 200 * time.Millisecond
 	restTimes = 4
 )
 
-// take gives what the next pass is for: the sources as they were, with the changes of those whose turn it is, or all where one has waited
-// for long. It tells whether others wait, and when their turn may be.
+// take gives what the next pass is for: the sources as they were, with the changes of those whose turn it is, or all
+// where one has waited for long. It tells whether others wait, and when their turn may be.
 func (t *turns) take(
 	before, now []compiler.Source, at time.Time, waited time.Duration,
 ) (sources []compiler.Source, waiting bool, next time.Time) {
@@ -95,7 +97,8 @@ func (t *turns) end(at time.Time, took time.Duration) {
 	}
 }
 
-// hasHadMuch tells whether a namespace has had much of the time while others have changed something, too. What is in none is the operator's.
+// hasHadMuch tells whether a namespace has had much of the time while others have changed something, too. What is in
+// none is the operator's.
 func (t *turns) hasHadMuch(namespace string) bool {
 	return namespace != "" && t.used[namespace].took >= muchTime && len(t.used) > 1
 }
@@ -110,8 +113,8 @@ func (t *turns) leaveOutResting(sizes map[string]int, at time.Time) map[string]i
 	return sizes
 }
 
-// choose gives the namespaces whose turn it is, of some that want to change so many bytes: those that have had the least, until half of it
-// all is compiled, or all if it is not much.
+// choose gives the namespaces whose turn it is, of some that want to change so many bytes: those that have had the
+// least, until half of it all is compiled, or all if it is not much.
 func (t *turns) choose(sizes map[string]int, at time.Time) map[string]int {
 	weight, total := map[string]float64{}, 0
 	for namespace, size := range sizes {
@@ -166,7 +169,8 @@ func sizeChanges(before, now []compiler.Source) map[string]int {
 	return sizes
 }
 
-// visitChanges visits the sources of two lists in the order of their names: what each was and is, nil for one that was not or is gone.
+// visitChanges visits the sources of two lists in the order of their names: what each was and is, nil for one that was
+// not or is gone.
 func visitChanges(before, now []compiler.Source, visit func(was, is *compiler.Source)) {
 	for len(before)+len(now) > 0 {
 		switch {

@@ -24,7 +24,8 @@ func MachineAddresses() (all []netip.Addr) {
 	return slices.Compact(all)
 }
 
-// FindUnusable tries every address of a listener for a moment, and says why some can't be had, with what to do about it.
+// FindUnusable tries every address of a listener for a moment, and says why some can't be had, with what to do about
+// it.
 func FindUnusable(listeners []netip.AddrPort) map[netip.AddrPort]string {
 	unusable := map[netip.AddrPort]string{}
 	for _, at := range listeners {
@@ -40,8 +41,8 @@ func CheckAdminFree(address string) error {
 	return checkFree(address, "put the admin interface elsewhere with --admin")
 }
 
-// checkFree tries an address for a moment. Envoy itself would say less, or nothing: its listeners share a port with another Envoy's,
-// and each then gets some of the connections.
+// checkFree tries an address for a moment. Envoy itself would say less, or nothing: its listeners share a port with
+// another Envoy's, and each then gets some of the connections.
 func checkFree(address, advice string) error {
 	l, err := net.Listen("tcp", address)
 	switch {
@@ -50,7 +51,11 @@ func checkFree(address, advice string) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s is in use by another process; stop it, or %s", address, advice)
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%s: no permission to listen there (ports below 1024 are root's); run as root, or %s", address, advice)
+		return fmt.Errorf(
+			"%s: no permission to listen there (ports below 1024 are root's); run as root, or %s",
+			address,
+			advice,
+		)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("%s is not an address of this machine; %s", address, advice)
 	default:

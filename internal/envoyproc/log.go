@@ -13,8 +13,8 @@ const maxLog = 4 << 20
 // maxTail is how much of the end of a log is shown when Envoy can't be started.
 const maxTail = 4 << 10
 
-// Log takes an Envoy's log to a file that only its owner can read, and that does not grow without end: of a long one there are two
-// files, NAME.old and NAME.
+// Log takes an Envoy's log to a file that only its owner can read, and that does not grow without end: of a long one
+// there are two files, NAME.old and NAME.
 type Log struct {
 	file *os.File
 	size int
@@ -51,7 +51,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// turn makes the file the older one, and begins anew.
+// turn makes the file the older one, and begins again.
 func (l *Log) turn() error {
 	name := l.Name()
 	if err := errors.Join(l.file.Close(), os.Rename(name, name+".old")); err != nil {
@@ -67,7 +67,8 @@ func (l *Log) turn() error {
 // maxLastLines is how many lines are shown.
 const maxLastLines = 10
 
-// Explain says of an Envoy that ended before it served that it did, with the last lines of its log; without a log these have been seen.
+// Explain says of an Envoy that ended before it served that it did, with the last lines of its log; without a log these
+// have been seen.
 func (l *Log) Explain(ended error, program string) error {
 	exit := ExitError{}
 	if !errors.As(ended, &exit) || exit.Reason != "" {

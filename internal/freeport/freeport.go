@@ -11,8 +11,9 @@ import (
 	"syscall"
 )
 
-// Ports are handed out below the range from which the kernel picks ports for outgoing connections, so that none is taken between here
-// and a program's bind. A process leases blocks of them from all others of this machine, until it ends.
+// Ports are handed out below the range from which the kernel picks ports for outgoing connections, so that none is
+// taken between here and a program's bind. A process leases blocks of them from all others of this machine, until it
+// ends.
 const (
 	first     = 11000
 	blocks    = 200
@@ -27,8 +28,9 @@ var leases struct {
 	used  int        // ports of it that were handed out
 }
 
-// Find gives a TCP port of 127.0.0.1 on which nothing listens, a different one with every call and in every process. It does not listen
-// there to try: a program that another test starts holds every socket of this process from its fork to its exec, those just closed too.
+// Find gives a TCP port of 127.0.0.1 on which nothing listens, a different one with every call and in every process. It
+// does not listen there to try: a program that another test starts holds every socket of this process from its fork to
+// its exec, those just closed too.
 func Find() (int, error) {
 	leases.Lock()
 	defer leases.Unlock()
@@ -70,7 +72,11 @@ func leaseBlock() error {
 	}
 	for range blocks {
 		leases.block = (leases.block + 1) % blocks
-		lock, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(leases.block)), os.O_RDONLY|os.O_CREATE, 0o666) //nolint:gosec // as above
+		lock, err := os.OpenFile(
+			filepath.Join(folder, strconv.Itoa(leases.block)),
+			os.O_RDONLY|os.O_CREATE,
+			0o666,
+		) //nolint:gosec // as above
 		if err != nil {
 			return err
 		}

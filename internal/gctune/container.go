@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ContainerLimit is how many bytes of memory the container of this process may have, by its control group and those above it; 0 for no
-// limit, or where there are no such groups.
+// ContainerLimit is how many bytes of memory the container of this process may have, by its control group and those
+// above it; 0 for no limit, or where there are no such groups.
 func ContainerLimit() int64 { return limitIn("/proc/self/cgroup", "/sys/fs/cgroup") }
 
 // limitIn finds the least limit of the groups that a file names, in a folder of the second version's or the first's.
@@ -57,7 +57,7 @@ func readLimit(file string) int64 {
 	return limit
 }
 
-// atMost is the lesser limit, of which 0 is none.
+// atMost is the lesser limit; 0 is none.
 func atMost(a, b int64) int64 {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -65,8 +65,8 @@ func atMost(a, b int64) int64 {
 	return a
 }
 
-// AvailableMemory is how many bytes of memory this process may have: its container's limit, or the machine's where that is less; 0 where
-// neither is known.
+// AvailableMemory is how many bytes of memory this process may have: its container's limit, or the machine's where that
+// is less; 0 where neither is known.
 func AvailableMemory() int64 {
 	return availableIn("/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup")
 }

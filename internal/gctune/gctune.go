@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// What the collector is told. At Go's own 100 percent a third of the processor's time went into collecting, on 10,000
+// The collector's settings. At Go's own 100 percent a third of the processor's time went into collecting, on 10,000
 // routes with their policies, Services and EndpointSlices; within the limit, which they reach, it is a tenth.
 const (
 	gcPercent = 400
@@ -32,7 +32,8 @@ func init() {
 	}
 }
 
-// serverPercent is how much the heap of a server grows: what runs for months does little at a time, and its memory is paid for.
+// serverPercent is how much the heap of a server grows: what runs for months does little at a time, and its memory is
+// paid for.
 const serverPercent = 50
 
 // ForServer keeps the heap small, and collects as often as it must before a container's limit ends the process.
@@ -56,8 +57,9 @@ func limitOf(container int64) int64 {
 // idleAfter is for how long nothing happens before a server gives back what it does not use.
 const idleAfter = 5 * time.Second
 
-// ReleaseWhenIdle gives memory back that is not used, once after each time in which something was done, until ctx ends. Done counts what
-// was: a compilation of thousands of routes leaves hundreds of megabytes, which would stay until the next.
+// ReleaseWhenIdle gives memory back that is not used, once after each time in which something was done, until ctx ends.
+// Done counts what was: a compilation of thousands of routes leaves hundreds of megabytes, which would stay until the
+// next.
 func ReleaseWhenIdle(ctx context.Context, done func() int64) {
 	released, before := int64(-1), int64(-1)
 	for ctx.Err() == nil {

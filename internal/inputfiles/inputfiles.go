@@ -24,10 +24,11 @@ const (
 	maxTotal = 512 << 20 // bytes
 )
 
-// Read reads what the user named: files, folders (every *.yaml, *.yml and *.json below them, in alphabetical order), URLs, "-" for
-// the standard input, patterns such as "routes/*.yaml", or several of these with commas between them. A file named twice is read
-// once. Of each file no more is read than compiler.Compile needs to refuse it as too large. A file of a folder that can't be read
-// is a source with a problem; what the user named must be there. All errors are joined.
+// Read reads what the user named: files, folders (every *.yaml, *.yml and *.json below them, in alphabetical order),
+// URLs, "-" for the standard input, patterns such as "routes/*.yaml", or several of these with commas between them. A
+// file named twice is read once. Of each file no more is read than compiler.Compile needs to refuse it as too large. A
+// file of a folder that can't be read is a source with a problem; what the user named must be there. All errors are
+// joined.
 func Read(paths []string, stdin io.Reader) ([]compiler.Source, error) {
 	r := reader{stdin: stdin, seen: map[string]bool{}}
 	var errs []error
@@ -39,7 +40,8 @@ func Read(paths []string, stdin io.Reader) ([]compiler.Source, error) {
 	return r.sources, errors.Join(errs...)
 }
 
-// expand gives what patterns and lists stand for. What is there under the name as it is written is that, whatever its name has in it.
+// expand gives what patterns and lists stand for. What is there under the name as it is written is that, whatever its
+// name has in it.
 func expand(paths []string) (all []string) {
 	for _, path := range paths {
 		_, err := os.Stat(path)
@@ -108,11 +110,11 @@ func (r *reader) addFolder(path string) error {
 	return err
 }
 
-// walk visits what Read reads of a folder, in alphabetical order, and ends at the first error of visit, which is told of files
-// that can't be had, and of folders that this process may not read: whoever owns them is not to hold up all others. It follows
-// links to files and not to folders. Folders and files whose names begin with a dot are left out: what tools keep there is
-// none of the user's objects, and Kubernetes keeps what it mounts from a ConfigMap in one, and links every file of it into
-// the folder above.
+// walk visits what Read reads of a folder, in alphabetical order, and ends at the first error of visit, which is told
+// of files that can't be had, and of folders that this process may not read: whoever owns them is not to hold up all
+// others. It follows links to files and not to folders. Folders and files whose names begin with a dot are left out:
+// what tools keep there is none of the user's objects, and Kubernetes keeps what it mounts from a ConfigMap in one, and
+// links every file of it into the folder above.
 func walk(folder string, visit func(name string, info fs.FileInfo, err error) error) error {
 	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -147,7 +149,8 @@ func (r *reader) addFile(name string) error {
 	return r.add(name, f)
 }
 
-// addProblem adds a file of a folder that can't be had: it is for the compiler to go on without it, or with what it was.
+// addProblem adds a file of a folder that can't be had: it is for the compiler to go on without it, or with what it
+// was.
 func (r *reader) addProblem(name string, err error) error {
 	why := err.Error()
 	if failed := new(fs.PathError); errors.As(err, &failed) {

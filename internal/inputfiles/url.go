@@ -25,7 +25,7 @@ func IsURL(path string) bool {
 	return strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")
 }
 
-// fetcher keeps what came by TLS from being told by another way.
+// fetcher refuses to go from TLS to plain HTTP.
 var fetcher = &http.Client{CheckRedirect: func(next *http.Request, before []*http.Request) error {
 	switch {
 	case len(before) >= maxRedirects:
@@ -40,7 +40,8 @@ var fetcher = &http.Client{CheckRedirect: func(next *http.Request, before []*htt
 func (r *reader) addURL(path string) error {
 	at, err := url.Parse(path)
 	if err != nil || at.Host == "" {
-		return errors.New("a URL that is none: it must be http:// or https://, a host and a path") // whose parts may be secret
+		// whose parts may be secret
+		return errors.New("a URL that is none: it must be http:// or https://, a host and a path")
 	}
 	name := at.Redacted()
 	for try := 1; ; try++ {

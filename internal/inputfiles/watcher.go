@@ -16,13 +16,13 @@ type Watcher struct {
 	paths []string
 	last  snapshot
 	// took is how long the latest looks took, the last one first.
-	took [looks]time.Duration
+	took [samples]time.Duration
 }
 
 // NewWatcher watches paths. What they hold now counts as seen, if it was not written just now.
 func NewWatcher(paths ...string) *Watcher {
 	w := &Watcher{paths: paths}
-	if now := w.takeSnapshot(); time.Since(now.newest) > settle {
+	if now := w.takeSnapshot(); time.Since(now.newest) > restTime {
 		w.last = now
 	}
 	return w
@@ -34,13 +34,14 @@ const (
 	part     = 50
 )
 
-// looks is how many looks there are of which the shortest says what one costs. A look that takes long is not expensive for that:
-// on a busy machine it waits for its turn, and a pause after the measure of that would leave limpet blind for seconds.
-const looks = 4
+// samples is how many looks there are of which the shortest says what one costs. A look that takes long is not
+// expensive for that: on a busy machine it waits for its turn, and a pause after the measure of that would leave limpet
+// blind for seconds.
+const samples = 4
 
-// settle is how long files must have been left alone before they count as written: a program that saves several files
+// restTime is how long files must have been left alone before they count as written: a program that saves several files
 // is not caught in between, nor are two writes of one size in the same tick of a file system's clock taken for one.
-const settle = 30 * time.Millisecond
+const restTime = 30 * time.Millisecond
 
 // Next waits for a change to what was seen last, and until the files have been left alone for a moment. It gives the
 // time at which it saw the first sign of the change; false when ctx ends or a time that is not zero has come.
@@ -55,14 +56,14 @@ func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, c
 			if since.IsZero() {
 				since = begin
 			}
-		case !since.IsZero() && begin.Sub(quiet) > settle:
+		case !since.IsZero() && begin.Sub(quiet) > restTime:
 			return since, true
 		case since.IsZero() && !until.IsZero() && !begin.Before(until):
 			return begin, false
 		}
 		pause := w.pauseAfter(time.Since(begin))
 		if !since.IsZero() {
-			pause = settle
+			pause = restTime
 		}
 		if !until.IsZero() {
 			pause = min(pause, max(time.Until(until), time.Millisecond))

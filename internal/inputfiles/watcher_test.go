@@ -25,7 +25,7 @@ func makeFolder(t *testing.T, files ...string) {
 	for _, f := range files {
 		write(t, f, "first")
 	}
-	time.Sleep(2 * settle)
+	time.Sleep(2 * restTime)
 }
 
 func write(t *testing.T, name, text string) {
@@ -95,7 +95,7 @@ func TestConfigMap(t *testing.T) {
 		write(t, "in/..2026_2/a.yaml", "second")
 		must(t, os.Symlink("..2026_1", "in/..data"))
 		must(t, os.Symlink("..data/a.yaml", "in/a.yaml"))
-		time.Sleep(2 * settle)
+		time.Sleep(2 * restTime)
 		w := NewWatcher("in")
 		if len(w.last.files) != 1 {
 			t.Fatalf("watched: %v", w.last.files)
@@ -108,8 +108,8 @@ func TestConfigMap(t *testing.T) {
 	})
 }
 
-// TestSettles: files that are still being written are not reported; the time is that of the first sign.
-func TestSettles(t *testing.T) {
+// TestWaitsForRest: files that are still being written are not reported; the time is that of the first sign.
+func TestWaitsForRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		makeFolder(t, "a.yaml")
 		w := NewWatcher("a.yaml")
@@ -119,11 +119,11 @@ func TestSettles(t *testing.T) {
 			for i := range 20 {
 				last = time.Now()
 				write(t, "a.yaml", strconv.Itoa(i))
-				time.Sleep(settle / 3)
+				time.Sleep(restTime / 3)
 			}
 		}()
 		since, changed := w.Next(t.Context(), time.Time{})
-		if now := time.Now(); !changed || since.Sub(begin) > interval || now.Sub(last) < settle || now.Sub(last) > 3*settle {
+		if now := time.Now(); !changed || since.Sub(begin) > interval || now.Sub(last) < restTime || now.Sub(last) > 3*restTime {
 			t.Errorf("changed: %v since %v; begun %v, written last %v, told %v", changed, since, begin, last, now)
 		}
 	})
@@ -159,9 +159,9 @@ func TestUntil(t *testing.T) {
 func TestPause(t *testing.T) {
 	const cheap, slow = time.Millisecond / 2, 200 * time.Millisecond
 	for _, c := range []struct {
-		name  string
-		looks []time.Duration
-		pause time.Duration
+		name    string
+		samples []time.Duration
+		pause   time.Duration
 	}{
 		{"cheap", []time.Duration{cheap, cheap, cheap, cheap}, interval},
 		{"one that waited", []time.Duration{cheap, cheap, cheap, slow}, interval},
@@ -171,7 +171,7 @@ func TestPause(t *testing.T) {
 	} {
 		var w Watcher
 		var pause time.Duration
-		for _, took := range c.looks {
+		for _, took := range c.samples {
 			pause = w.pauseAfter(took)
 		}
 		if pause != c.pause {

@@ -29,7 +29,7 @@ const (
 	 {"id":"old","secret":"b2xkb29sZG9vbGRvb2xkb29sZG9vbGRvb2xkb29sZG8","notAfter":"2026-11-21T11:59:00Z"}]}`
 )
 
-// forge makes random tokens, most of which are no good.
+// forge makes random tokens, most of which are invalid.
 type forge struct {
 	*rand.Rand
 	rings []*token.Ring

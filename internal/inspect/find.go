@@ -39,7 +39,7 @@ type finder struct {
 	found []*piece
 	seen  map[string]*piece
 	// line is that of the byte which was looked at last, and begins is where it does.
-	line, begins, looked int
+	line, begins, read int
 }
 
 // findPieces gives the pieces of a text in their order, each once.
@@ -83,7 +83,8 @@ func (f *finder) word(at int) int {
 	return end
 }
 
-// escape is how many of a word's first characters are the rest of an escape, if they are: JSON and URLs write "=" and line breaks so.
+// escape is how many of a word's first characters are the rest of an escape, if they are: JSON and URLs write "=" and
+// line breaks so.
 func (f *finder) escape(at int) int {
 	const hex = 2
 	switch {
@@ -138,9 +139,9 @@ func (f *finder) add(at int, p *piece) {
 		was.Times++
 		return
 	}
-	for ; f.looked < at; f.looked++ {
-		if f.text[f.looked] == '\n' {
-			f.line, f.begins = f.line+1, f.looked+1
+	for ; f.read < at; f.read++ {
+		if f.text[f.read] == '\n' {
+			f.line, f.begins = f.line+1, f.read+1
 		}
 	}
 	p.Place = Place{Line: f.line, Column: at - f.begins + 1, Times: 1}

@@ -67,13 +67,18 @@ func (h *hosts) list(address string) (all []string) {
 }
 
 // describe says what a token says.
-func (x *inspector) describe(said *token.Session, hidden bool) *Session {
-	s := &Session{Began: unixTime(said.IssuedAt), LastSeen: unixTime(said.LastSeen), Epoch: said.Epoch, Hidden: hidden}
-	if hidden || said.Host == (token.Host{}) {
+func (x *inspector) describe(session *token.Session, hidden bool) *Session {
+	s := &Session{
+		Began:    unixTime(session.IssuedAt),
+		LastSeen: unixTime(session.LastSeen),
+		Epoch:    session.Epoch,
+		Hidden:   hidden,
+	}
+	if hidden || session.Host == (token.Host{}) {
 		return s
 	}
-	s.Host = &Host{said.Host.String(), x.hosts.list(said.Host.String())}
-	parts := &said.Parts
+	s.Host = &Host{session.Host.String(), x.hosts.list(session.Host.String())}
+	parts := &session.Parts
 	if parts.ID != 0 {
 		s.ID = fmt.Sprintf("%016x", parts.ID)
 	}

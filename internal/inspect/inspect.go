@@ -1,5 +1,6 @@
-// Package inspect finds limpet's tokens, envelopes and tickets in a text, whichever, and says all there is to say of each: what it
-// holds, what the filter would make of it, and what access logs call its session. It repeats nothing of the text.
+// Package inspect finds limpet's tokens, envelopes and tickets in a text, whichever, and says all there is to say of
+// each: what it holds, what the filter would make of it, and what access logs call its session. It repeats nothing of
+// the text.
 package inspect
 
 import (
@@ -29,7 +30,8 @@ type Input struct {
 type Finding struct {
 	Place
 	Kind Kind `json:"kind"`
-	// Verified says that a key of the ring signed it, for a scope of the input. What it holds is otherwise what anybody may have written.
+	// Verified says that a key of the ring signed it, for a scope of the input. What it holds is otherwise what anybody
+	// may have written.
 	Verified bool `json:"verified"`
 	// Verdicts are one for each policy that it may be for, or one of no policy.
 	Verdicts []Verdict `json:"verdicts"`
@@ -168,7 +170,10 @@ func (x *inspector) inspect(p *piece) Finding {
 func (x *inspector) judgeValue(p *piece) (all []Verdict) {
 	for i := range x.policies {
 		if of := &x.policies[i]; carrierName(of) == p.name && !of.Envelope {
-			all = append(all, newVerdict(of, token.Malformed.String(), fmt.Sprintf("%d characters that are no token", len(p.text))))
+			all = append(
+				all,
+				newVerdict(of, token.Malformed.String(), fmt.Sprintf("%d characters that are no token", len(p.text))),
+			)
 		}
 	}
 	return all
@@ -181,7 +186,9 @@ func (x *inspector) inspectToken(f *Finding, p *piece) {
 	}
 	peeked, ok := token.Peek(tok)
 	if !ok {
-		f.Verdicts = []Verdict{{Outcome: token.Malformed.String(), Reason: "it has a token's length and beginning, and is none that limpet made"}}
+		f.Verdicts = []Verdict{
+			{Outcome: token.Malformed.String(), Reason: "it has a token's length and beginning, and is none that limpet made"},
+		}
 		return
 	}
 	known := x.name(f, peeked)
@@ -190,24 +197,24 @@ func (x *inspector) inspectToken(f *Finding, p *piece) {
 		f.Session = x.describe(&peeked.Session, peeked.Hidden)
 		return
 	}
-	said := peeked.Session
+	session := peeked.Session
 	opened, verdict := x.scope(f.Scope.Name).Open(tok, x.At.Unix())
 	if verdict == token.Valid {
 		f.Verified, f.Policy, f.Opened = true, &x.policies[known[0]], opened
-		said, peeked.Hidden = opened, false
+		session, peeked.Hidden = opened, false
 		f.Logged = x.listLogged(f.Scope.Name, &opened)
 	}
 	for _, i := range known {
-		f.Verdicts = append(f.Verdicts, x.judgeToken(i, p, &said))
+		f.Verdicts = append(f.Verdicts, x.judgeToken(i, p, &session))
 	}
-	f.Session = x.describe(&said, peeked.Hidden)
+	f.Session = x.describe(&session, peeked.Hidden)
 }
 
 // judgeToken asks the filter's engine.
-func (x *inspector) judgeToken(policy int, p *piece, said *token.Session) Verdict {
+func (x *inspector) judgeToken(policy int, p *piece, session *token.Session) Verdict {
 	of := &x.policies[policy]
 	outcome, host := x.judge.Request(policy, p.text, x.At.Unix())
-	return newVerdict(of, outcome, x.explain(of, outcome, host, p.kind, said))
+	return newVerdict(of, outcome, x.explain(of, outcome, host, p.kind, session))
 }
 
 // judgeUnknown judges what is for no policy of the input, or can't be verified for want of keys.
@@ -249,8 +256,8 @@ func (x *inspector) name(f *Finding, of token.Peeked) (known []int) {
 }
 
 // listLogged gives the session's words in logs, from its beginning on.
-func (x *inspector) listLogged(scope string, said *token.Session) (all []Logged) {
-	for _, d := range x.scope(scope).Digests(said.Parts.ID, said.IssuedAt, x.At.Unix()) {
+func (x *inspector) listLogged(scope string, session *token.Session) (all []Logged) {
+	for _, d := range x.scope(scope).Digests(session.Parts.ID, session.IssuedAt, x.At.Unix()) {
 		all = append(all, Logged{x.Keys.Keys[d.Key].ID, d.Text})
 	}
 	return all
@@ -265,7 +272,12 @@ func (x *inspector) scope(name string) *token.Scope {
 }
 
 func newVerdict(of *policyconfig.Policy, outcome, reason string) Verdict {
-	return Verdict{Policy: of.Name, Carrier: strings.ToLower(string(of.Type)) + " " + of.SessionName, Outcome: outcome, Reason: reason}
+	return Verdict{
+		Policy:  of.Name,
+		Carrier: strings.ToLower(string(of.Type)) + " " + of.SessionName,
+		Outcome: outcome,
+		Reason:  reason,
+	}
 }
 
 func hex32(tag uint32) string { return fmt.Sprintf("%08x", tag) }

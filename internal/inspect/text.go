@@ -38,8 +38,8 @@ func (l *lines) add(label, text string) {
 	}
 }
 
-// moment is a time, and how long ago or ahead it is.
-func (l *lines) moment(t time.Time) string {
+// relativeTime is a time, and how long ago or ahead it is.
+func (l *lines) relativeTime(t time.Time) string {
 	if age := l.at.Sub(t); age < 0 {
 		return fmt.Sprintf("%s, in %s", formatTime(t), (-age).Round(time.Second))
 	}
@@ -64,7 +64,7 @@ func (f *Finding) write(l *lines) {
 	l.add("key", f.Key.String())
 	l.add("scope", f.Scope.String())
 	if f.Ends != nil {
-		l.add("ends", l.moment(*f.Ends))
+		l.add("ends", l.relativeTime(*f.Ends))
 	}
 	if f.Session != nil {
 		f.Session.write(l)
@@ -87,8 +87,8 @@ func (n *Named) String() string {
 }
 
 func (s *Session) write(l *lines) {
-	l.add("began", l.moment(s.Began))
-	l.add("last seen", l.moment(s.LastSeen)+", as far as the token says")
+	l.add("began", l.relativeTime(s.Began))
+	l.add("last seen", l.relativeTime(s.LastSeen)+", as far as the token says")
 	l.add("epoch", fmt.Sprint(s.Epoch))
 	if s.Hidden {
 		l.add("host", "hidden: the key that signed it opens it")

@@ -19,7 +19,9 @@ func (x *inspector) inspectTicket(f *Finding, text string) {
 		f.Verdicts = []Verdict{{Outcome: "answered", Reason: "its requests are told of sessions of its scope"}}
 	case x.scope(f.Scope.Name).Ticket(text, peeked.Ends-1, skew):
 		f.Verified = true
-		f.Verdicts = []Verdict{{Outcome: "invalid", Reason: "it was good until " + formatTime(ends) + ", and for ten minutes before that"}}
+		f.Verdicts = []Verdict{
+			{Outcome: "invalid", Reason: "it was good until " + formatTime(ends) + ", and for ten minutes before that"},
+		}
 	default:
 		f.Verdicts = []Verdict{{Outcome: "invalid", Reason: "no key of the ring has signed it"}}
 	}

@@ -42,5 +42,10 @@ func (f Fingerprints) String() string {
 	for i, k := range f.Keys {
 		keys[i] = k.ID + " " + k.Fingerprint
 	}
-	return fmt.Sprintf("fingerprints of the keys: %s; %s of Envoys with them: %d", strings.Join(keys, ", "), policyconfig.KeysGauge, f.Gauge)
+	return fmt.Sprintf(
+		"fingerprints of the keys: %s; %s of Envoys with them: %d",
+		strings.Join(keys, ", "),
+		policyconfig.KeysGauge,
+		f.Gauge,
+	)
 }

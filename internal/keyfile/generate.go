@@ -10,12 +10,12 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// NewRing makes a ring with one fresh key, which may sign and verify for ever.
+// NewRing makes a ring with one new key, which may sign and verify for ever.
 func NewRing(id string) policyconfig.KeyRing {
 	return policyconfig.KeyRing{Keys: []policyconfig.Key{newKey(id)}}
 }
 
-// AddKey gives a ring with a fresh key in front, which signs from a time on. The ring itself stays as it is.
+// AddKey gives a ring with a new key in front, which signs from a time on. The ring itself stays as it is.
 func AddKey(ring policyconfig.KeyRing, id string, signsFrom time.Time) (policyconfig.KeyRing, error) {
 	key := newKey(id)
 	key.NotBefore = policyconfig.Time(signsFrom.Unix())
@@ -23,8 +23,8 @@ func AddKey(ring policyconfig.KeyRing, id string, signsFrom time.Time) (policyco
 	return longer, Check(longer)
 }
 
-// ChooseID names a new key of a ring after the day, with a random part: two rings that are made on one day have no id in common, so
-// that a proxy with the other ring says unknown-key and not bad-signature.
+// ChooseID names a new key of a ring after the day, with a random part: two rings that are made on one day have no id
+// in common, so that a proxy with the other ring says unknown-key and not bad-signature.
 func ChooseID(ring policyconfig.KeyRing, now time.Time) string {
 	for {
 		id := now.UTC().Format(time.DateOnly) + "-" + hex.EncodeToString(randomBytes(idBytes))
@@ -40,7 +40,7 @@ const idBytes = 3
 // NewRoot makes a root secret for a target.
 func NewRoot(target string) token.Root { return token.Root{Target: target, Secret: newSecret()} }
 
-// AddRoot puts a fresh root secret in front of the one that seals now, which proxies then still open with.
+// AddRoot puts a new root secret in front of the one that seals now, which proxies then still open with.
 func AddRoot(roots []token.Root) []token.Root {
 	return []token.Root{NewRoot(roots[0].Target), roots[0]}
 }

@@ -44,8 +44,8 @@ func warnOfMode(path string, f *os.File) (warning string) {
 		path, info.Mode().Perm())
 }
 
-// WarnOfFolder says that others can put a file of theirs in the place of one, if they can: whose keys limpet uses, they would say. In a
-// folder with the sticky bit they can't.
+// WarnOfFolder says that others can put a file of theirs in the place of one, if they can: whose keys limpet uses, they
+// would say. In a folder with the sticky bit they can't.
 func WarnOfFolder(path string) (warning string) {
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
@@ -99,12 +99,15 @@ func Ring(ring policyconfig.KeyRing) (*token.Ring, error) {
 	keys := make([]token.Key, 0, len(ring.Keys))
 	for i := range ring.Keys {
 		k := &ring.Keys[i]
-		keys = append(keys, token.Key{ID: k.ID, Secret: k.Secret, NotBefore: int64(k.NotBefore), NotAfter: int64(ring.EndOf(k))})
+		keys = append(
+			keys,
+			token.Key{ID: k.ID, Secret: k.Secret, NotBefore: int64(k.NotBefore), NotAfter: int64(ring.EndOf(k))},
+		)
 	}
 	return token.NewRing(keys)
 }
 
-// CheckNotExpired refuses a ring of which no key verifies any more: with it, no request would have a session.
+// CheckNotExpired refuses a ring without a key that still verifies: with it, no request would have a session.
 func CheckNotExpired(ring policyconfig.KeyRing, now time.Time) error {
 	for i := range ring.Keys {
 		if end := ring.EndOf(&ring.Keys[i]); end == 0 || int64(end) > now.Unix() {

@@ -11,15 +11,19 @@ import (
 type Rotation struct {
 	// Every is how long a key signs before the next one does.
 	Every time.Duration
-	// Lead is how long a fresh key is in the ring before it signs, so that all proxies know it by then.
+	// Lead is how long a new key is in the ring before it signs, so that all proxies know it by then.
 	Lead time.Duration
 	// Overlap is for how long a key that no longer signs verifies: longer than the longest session that nobody uses.
 	Overlap time.Duration
 }
 
-// Rotate gives the ring as it ought to be at a time, and when to look again: with a fresh key in front when the next has to begin
-// to sign, and without those that are past. Since is when keys without a date began to sign. The ring itself stays as it is.
-func (r Rotation) Rotate(ring policyconfig.KeyRing, since, now time.Time) (next policyconfig.KeyRing, again time.Time, err error) {
+// Rotate gives the ring as it ought to be at a time, and when to look again: with a new key in front when the next
+// has to begin to sign, and without those that are past. Since is when keys without a date began to sign. The ring
+// itself stays as it is.
+func (r Rotation) Rotate(
+	ring policyconfig.KeyRing,
+	since, now time.Time,
+) (next policyconfig.KeyRing, again time.Time, err error) {
 	var begins time.Time // of the newest key
 	for _, k := range ring.Keys {
 		at := since

@@ -67,7 +67,11 @@ func ParseRoots(name, text string) ([]token.Root, error) {
 func RootFor(target string, roots []token.Root) (*token.Root, error) {
 	root := &roots[0]
 	if root.Target != "" && root.Target != target {
-		return nil, fmt.Errorf("the root secret is for %s, not for %s; 'limpet keygen --root -t %[2]s' makes one", root.Target, target)
+		return nil, fmt.Errorf(
+			"the root secret is for %s, not for %s; 'limpet keygen --root -t %[2]s' makes one",
+			root.Target,
+			target,
+		)
 	}
 	return root, nil
 }

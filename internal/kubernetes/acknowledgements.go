@@ -18,12 +18,13 @@ import (
 	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
-// Acknowledgements tells the process that writes statuses which listeners the Envoys of all processes have acknowledged: each writes those
-// of its own Envoys into a Lease of limpet's namespace, and keeps that alive.
+// Acknowledgements tells the process that writes statuses which listeners the Envoys of all processes have
+// acknowledged: each writes those of its own Envoys into a Lease of limpet's namespace, and keeps that alive.
 type Acknowledgements struct {
 	leases typedcoordinationv1.LeaseInterface
 	name   string // of this process's Lease
-	// own gives what this process's Envoys have acknowledged, by their Gateway, and changed is called when that of others has changed.
+	// own gives what this process's Envoys have acknowledged, by their Gateway, and changed is called when that of others
+	// has changed.
 	own     func() map[string][]string
 	changed func()
 	log     *slog.Logger
@@ -45,9 +46,11 @@ const (
 	acknowledgementsLabel = "limpet.dev/acknowledgements"
 	// acknowledgementsAnnotation has them as JSON.
 	acknowledgementsAnnotation = "limpet.dev/acknowledged-listeners"
-	// maxAcknowledgements is the size of that in bytes, of the 256 KiB that all annotations may have; what is more is not told.
+	// maxAcknowledgements is the size of that in bytes, of the 256 KiB that all annotations may have; what is more is not
+	// told.
 	maxAcknowledgements = 200 << 10
-	// A Lease is renewed every renewAcknowledgements; one that was not for staleAcknowledgements says nothing, and goes after ten times that.
+	// A Lease is renewed every renewAcknowledgements; one that was not for staleAcknowledgements says nothing, and goes
+	// after ten times that.
 	renewAcknowledgements = 10 * time.Second
 	staleAcknowledgements = 3 * renewAcknowledgements
 	// Others' are read every readAcknowledgements.
@@ -68,7 +71,11 @@ func NewAcknowledgements(
 }
 
 func newAcknowledgements(
-	leases typedcoordinationv1.LeaseInterface, process string, own func() map[string][]string, changed func(), log *slog.Logger,
+	leases typedcoordinationv1.LeaseInterface,
+	process string,
+	own func() map[string][]string,
+	changed func(),
+	log *slog.Logger,
 ) *Acknowledgements {
 	return &Acknowledgements{
 		leases: leases, name: "limpet-serve-" + process, own: own, changed: changed, log: log,
@@ -103,7 +110,13 @@ func (a *Acknowledgements) Tell(ctx context.Context) {
 	defer renew.Stop()
 	for ctx.Err() == nil {
 		if err := a.write(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("what Envoys have acknowledged can't be told to other replicas, and is tried again", "lease", a.name, "reason", err)
+			a.log.Warn(
+				"what Envoys have acknowledged can't be told to other replicas, and is tried again",
+				"lease",
+				a.name,
+				"reason",
+				err,
+			)
 		}
 		select {
 		case <-ctx.Done():

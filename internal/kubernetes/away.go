@@ -22,7 +22,8 @@ const (
 	maxAway = 3
 )
 
-// listWatch lists and watches a resource in all namespaces, and tells what becomes of each time that it does; nil for no error.
+// listWatch lists and watches a resource in all namespaces, and tells what becomes of each time that it does; nil for
+// no error.
 func (s *Source) listWatch(r schema.GroupVersionResource, fields, labels string, tell func(error)) cache.ListerWatcher {
 	client := s.client.Resource(r)
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
@@ -76,6 +77,10 @@ func (s *Source) Fault() (f Fault) {
 	if len(names) == 0 {
 		return Fault{}
 	}
-	f.Words = fmt.Sprintf("the API server does not let limpet follow %s, which may be others by now: %s", nameFirst(names, maxAway), f.Words)
+	f.Words = fmt.Sprintf(
+		"the API server does not let limpet follow %s, which may be others by now: %s",
+		nameFirst(names, maxAway),
+		f.Words,
+	)
 	return f
 }

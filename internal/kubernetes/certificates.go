@@ -24,8 +24,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
-// Certificates are the server's own, in a Secret: an authority of limpet's, and a certificate that it has signed. Both are made if
-// there is no such Secret, and the certificate is renewed while there is. A Secret that others made is theirs.
+// Certificates are the server's own, in a Secret: an authority of limpet's, and a certificate that it has signed. Both
+// are made if there is no such Secret, and the certificate is renewed while there is. A Secret that others made is
+// theirs.
 type Certificates struct {
 	Secrets typedcorev1.SecretInterface
 	Name    string
@@ -34,8 +35,8 @@ type Certificates struct {
 	Log   *slog.Logger
 }
 
-// How long certificates are valid, and the part of that from which on they are renewed. The authority's end is that of all Envoys'
-// trust: it is not moved.
+// How long certificates are valid, and the part of that from which on they are renewed. The authority's end is that of
+// all Envoys' trust: it is not moved.
 const (
 	authorityLife   = 10 * 365 * 24 * time.Hour
 	certificateLife = 90 * 24 * time.Hour
@@ -80,7 +81,13 @@ func (c *Certificates) renew(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	if err == nil {
-		c.Log.Info("the server's certificate is renewed", "secret", c.Name, "until", now.Add(certificateLife).UTC().Format(time.RFC3339))
+		c.Log.Info(
+			"the server's certificate is renewed",
+			"secret",
+			c.Name,
+			"until",
+			now.Add(certificateLife).UTC().Format(time.RFC3339),
+		)
 	}
 	return err
 }
@@ -164,8 +171,11 @@ func readAuthority(data map[string][]byte) (*x509.Certificate, *ecdsa.PrivateKey
 	certificate, _ := pem.Decode(data[corev1.ServiceAccountRootCAKey])
 	encoded, _ := pem.Decode(data[authorityKey])
 	if certificate == nil || encoded == nil {
-		return nil, nil, fmt.Errorf("data: Required value: it has no %s and %s, so nothing can be signed; delete it, and limpet makes another",
-			corev1.ServiceAccountRootCAKey, authorityKey)
+		return nil, nil, fmt.Errorf(
+			"data: Required value: it has no %s and %s, so nothing can be signed; delete it, and limpet makes another",
+			corev1.ServiceAccountRootCAKey,
+			authorityKey,
+		)
 	}
 	authority, err := x509.ParseCertificate(certificate.Bytes)
 	if err != nil {

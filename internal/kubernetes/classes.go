@@ -21,8 +21,9 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 )
 
-// Classes keeps GatewayClasses that Gateways name: deleting one would cut all of their listeners. Such a class has Gateway API's finalizer
-// (GatewayClassFinalizerGatewaysExist), and goes with its last Gateway. Of several processes one may run at a time.
+// Classes keeps GatewayClasses that Gateways name: deleting one would cut all of their listeners. Such a class has
+// Gateway API's finalizer (GatewayClassFinalizerGatewaysExist), and goes with its last Gateway. Of several processes
+// one may run at a time.
 type Classes struct {
 	Source     *Source
 	Controller string
@@ -44,7 +45,13 @@ const maxNamed = 10
 
 // NewClasses makes one.
 func NewClasses(s *Source, controller string, log *slog.Logger) *Classes {
-	return &Classes{Source: s, Controller: controller, Log: log, wake: make(chan struct{}, 1), told: map[types.UID]string{}}
+	return &Classes{
+		Source:     s,
+		Controller: controller,
+		Log:        log,
+		wake:       make(chan struct{}, 1),
+		told:       map[types.UID]string{},
+	}
 }
 
 // Wake says that classes or Gateways may have changed.

@@ -19,8 +19,9 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 )
 
-// Events tells people of objects that have become bad, or good again, where "kubectl describe" and "kubectl events" show it. Of each
-// namespace few are sent, for who changes objects there does not pay for them; the rest is dropped, since statuses say the same.
+// Events tells people of objects that have become bad, or good again, where "kubectl describe" and "kubectl events"
+// show it. Of each namespace few are sent, for who changes objects there does not pay for them; the rest is dropped,
+// since statuses say the same.
 type Events struct {
 	recorder record.EventRecorder
 
@@ -52,8 +53,8 @@ func (e *Events) allow(namespace string) bool {
 	return e.of[namespace].Allow()
 }
 
-// NewEvents makes what sends events until ctx ends. These are events of the core API: what sends those of events.k8s.io brings a client
-// for each API of Kubernetes.
+// NewEvents makes what sends events until ctx ends. These are events of the core API: what sends those of events.k8s.io
+// brings a client for each API of Kubernetes.
 func NewEvents(ctx context.Context, config *rest.Config) (*Events, error) {
 	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
@@ -68,14 +69,16 @@ func NewEvents(ctx context.Context, config *rest.Config) (*Events, error) {
 var (
 	goodConditions = []string{"Accepted", "Programmed", "ResolvedRefs"}
 	badConditions  = []string{
-		"Conflicted", "PartiallyInvalid", "OverlappingTLSConfig", "InsecureFrontendValidationMode", v1alpha1.ConditionSessionsEnded,
+		"Conflicted", "PartiallyInvalid", "OverlappingTLSConfig", "InsecureFrontendValidationMode",
+		v1alpha1.ConditionSessionsEnded,
 	}
 )
 
 // maxNote is how long the text of an event may be, in bytes.
 const maxNote = 1024
 
-// tell sends an event for each condition that has changed from good to bad or back, and for each that is bad from the start.
+// tell sends an event for each condition that has changed from good to bad or back, and for each that is bad from the
+// start.
 func (e *Events) tell(of *corev1.ObjectReference, before, after map[string]any) {
 	was := map[string]condition{}
 	for _, c := range listConditions(before, "") {
@@ -111,8 +114,8 @@ func (c *condition) note() string {
 	return strings.ToValidUTF8(text[:min(len(text), maxNote)], "")
 }
 
-// listConditions lists the conditions of a status that people ought to hear of: its own, and those of its listeners, parents and
-// ancestors, by their names.
+// listConditions lists the conditions of a status that people ought to hear of: its own, and those of its listeners,
+// parents and ancestors, by their names.
 func listConditions(of map[string]any, at string) (all []condition) {
 	for field, value := range of {
 		list, isList := value.([]any)
@@ -130,7 +133,10 @@ func listConditions(of map[string]any, at string) (all []condition) {
 			default:
 				inner := listConditions(fields, strings.TrimSpace(at+" "+nameOf(fields)))
 				if field == "listeners" { // their Gateway, of which people hear, waits for the same
-					inner = slices.DeleteFunc(inner, func(c condition) bool { return c.Reason == string(gatewayv1.ListenerReasonPending) })
+					inner = slices.DeleteFunc(
+						inner,
+						func(c condition) bool { return c.Reason == string(gatewayv1.ListenerReasonPending) },
+					)
 				}
 				all = append(all, inner...)
 			}

@@ -10,8 +10,9 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// Given is which addresses Gateways have that are not those of their specs, by their names as sources: one of a pool, or none where
-// limpet runs the proxies. Whoever reads the same cluster needs it to read the Gateways as the source does.
+// Given is which addresses Gateways have that are not those of their specs, by their names as sources: one of a pool,
+// or none where limpet runs the proxies. Whoever reads the same cluster needs it to read the Gateways as the source
+// does.
 type Given map[string][]netip.Addr
 
 // Given gives it, as it is now.
@@ -32,7 +33,8 @@ func (s *Source) Given() Given {
 	return given
 }
 
-// Readdress has the Gateways have what they were given. Those whose proxies limpet runs are reached where their statuses say.
+// Readdress has the Gateways have what they were given. Those whose proxies limpet runs are reached where their
+// statuses say.
 func (l *Listing) Readdress(given Given) error {
 	l.Proxies = map[string]compiler.Proxies{}
 	for i, source := range l.Sources {

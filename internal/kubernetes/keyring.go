@@ -24,8 +24,8 @@ type Keyring struct {
 	Log             *slog.Logger
 	// Changed is called when another ring has come.
 	Changed func()
-	// Every is how long a key signs; 0 leaves the ring as it is. Overlap is how long it verifies after that at least, and whether that is
-	// known yet: nothing rotates before.
+	// Every is how long a key signs; 0 leaves the ring as it is. Overlap is how long it verifies after that at least, and
+	// whether that is known yet: nothing rotates before.
 	Every   time.Duration
 	Overlap func() (longest time.Duration, known bool)
 
@@ -41,11 +41,12 @@ type Fault struct {
 	Since time.Time
 }
 
-// lead is how long a fresh key is known before it signs: proxies that are away for longer learn it when they are back, and till then
-// take the sessions that it began for none.
+// lead is how long a fresh key is known before it signs: proxies that are away for longer learn it when they are back,
+// and till then take the sessions that it began for none.
 const lead = time.Hour
 
-// How long to wait after a rotation that has failed, and while it is not known how long sessions are, which is for moments only.
+// How long to wait after a rotation that has failed, and while it is not known how long sessions are, which is for
+// moments only.
 const (
 	rotateRetry = time.Minute
 	rotatePoll  = time.Second
@@ -137,13 +138,15 @@ func (k *Keyring) follow(ctx context.Context, client *typedcorev1.CoreV1Client) 
 		}
 		k.Changed()
 	}, func() {
-		k.tellFault("the key ring's Secret is gone; its ring stays until this process ends, and the next one makes another, " +
-			"with which all sessions end")
+		k.tellFault(
+			"the key ring's Secret is gone; its ring stays until this process ends, and the next one makes another, " +
+				"with which all sessions end",
+		)
 	})
 }
 
-// rotate puts a fresh key into the ring whenever it is time. Every process does: the API server takes the first one's, and the
-// others see that nothing is due.
+// rotate puts a fresh key into the ring whenever it is time. Every process does: the API server takes the first one's,
+// and the others see that nothing is due.
 func (k *Keyring) rotate(ctx context.Context, secrets typedcorev1.SecretInterface) {
 	for ctx.Err() == nil {
 		again, err := k.rotateOnce(ctx, secrets, time.Now())
@@ -159,7 +162,11 @@ func (k *Keyring) rotate(ctx context.Context, secrets typedcorev1.SecretInterfac
 }
 
 // rotateOnce writes the ring as it ought to be, and says when to look again.
-func (k *Keyring) rotateOnce(ctx context.Context, secrets typedcorev1.SecretInterface, now time.Time) (time.Time, error) {
+func (k *Keyring) rotateOnce(
+	ctx context.Context,
+	secrets typedcorev1.SecretInterface,
+	now time.Time,
+) (time.Time, error) {
 	k.lock.Lock()
 	ring, secret := k.ring, k.secret
 	k.lock.Unlock()

@@ -16,7 +16,11 @@ var builtIn = map[schema.GroupKind]schema.GroupVersionResource{
 	{Kind: "Secret"}:    {Version: "v1", Resource: "secrets"},
 	{Kind: "Namespace"}: {Version: "v1", Resource: "namespaces"},
 	{Kind: "ConfigMap"}: {Version: "v1", Resource: "configmaps"},
-	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}: {Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"},
+	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}: {
+		Group:    "discovery.k8s.io",
+		Version:  "v1",
+		Resource: "endpointslices",
+	},
 }
 
 // Pods are followed only where a policy keeps those that Services no longer select.
@@ -37,7 +41,9 @@ var labelSelectors = map[schema.GroupKind]string{{Kind: "ConfigMap"}: "!" + memo
 var crds = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 
 // findCustomKinds gives the resources of the kinds that the compiler reads and whose CRDs are established.
-func findCustomKinds(definitions []*apiextensionsv1.CustomResourceDefinition) map[schema.GroupKind]schema.GroupVersionResource {
+func findCustomKinds(
+	definitions []*apiextensionsv1.CustomResourceDefinition,
+) map[schema.GroupKind]schema.GroupVersionResource {
 	found := map[schema.GroupKind]schema.GroupVersionResource{}
 	for _, kind := range resource.ListKinds() {
 		if _, known := builtIn[kind.GroupKind]; known {

@@ -13,9 +13,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Lease is what the processes that do the same agree by on which of them writes statuses. Each writes its name and the time into one
-// object of the API server, and takes over what another has not written for leaseDuration by its own clock. It is client-go's
-// leaderelection in its plainest form: the package itself brings all of client-go's informers, a quarter of the time of a first build.
+// Lease is what the processes that do the same agree by on which of them writes statuses. Each writes its name and the
+// time into one object of the API server, and takes over what another has not written for leaseDuration by its own
+// clock. It is client-go's leaderelection in its plainest form: the package itself brings all of client-go's informers,
+// a quarter of the time of a first build.
 type Lease struct {
 	Config          *rest.Config
 	Namespace, Name string
@@ -24,8 +25,8 @@ type Lease struct {
 	Log      *slog.Logger
 }
 
-// The times of a lease: a leader that is gone without a word is followed by another after so long. A leader that can't write for
-// renewDeadline ends its task before another may begin.
+// The times of a lease: a leader that is gone without a word is followed by another after so long. A leader that can't
+// write for renewDeadline ends its task before another may begin.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
@@ -56,7 +57,8 @@ type leaseClient interface {
 type candidate struct {
 	Lease
 	client leaseClient
-	// version is that of the object as it was seen last, and since when it is that: no clock but this process's own is trusted.
+	// version is that of the object as it was seen last, and since when it is that: no clock but this process's own is
+	// trusted.
 	version string
 	since   time.Time
 	wrote   time.Time // when the last write of this process began that the API server took
@@ -136,7 +138,8 @@ func (c *candidate) try(ctx context.Context, end time.Time) (leads bool, err err
 	if lease.ResourceVersion != c.version {
 		c.version, c.since = lease.ResourceVersion, began
 	}
-	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" && *holder != c.Identity && time.Since(c.since) < leaseDuration {
+	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" && *holder != c.Identity &&
+		time.Since(c.since) < leaseDuration {
 		return false, nil
 	}
 	c.sign(lease)
@@ -163,7 +166,9 @@ func (c *candidate) sign(lease *coordinationv1.Lease) {
 		}
 		spec.LeaseTransitions, spec.AcquireTime = &transitions, &now
 	}
-	spec.HolderIdentity, spec.LeaseDurationSeconds, spec.RenewTime = &c.Identity, new(int32(leaseDuration/time.Second)), &now
+	spec.HolderIdentity, spec.LeaseDurationSeconds, spec.RenewTime = &c.Identity, new(
+		int32(leaseDuration/time.Second),
+	), &now
 }
 
 // release lets another lead at once.

@@ -43,8 +43,9 @@ type lister struct {
 	denied    map[string]string
 }
 
-// List reads the objects once, until ctx ends. Where the caller may not list a kind in all namespaces it lists it in one. Secrets and
-// ConfigMaps are read one by one, those that other objects name; of Secrets those with certificates alone, so that no key ring is.
+// List reads the objects once, until ctx ends. Where the caller may not list a kind in all namespaces it lists it in
+// one. Secrets and ConfigMaps are read one by one, those that other objects name; of Secrets those with certificates
+// alone, so that no key ring is.
 func List(ctx context.Context, config *rest.Config, namespace string) (*Listing, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// loop does some work again whenever it is woken, until ctx ends: not before a rest has passed, and without being woken after retry where
-// the work says that it is not done.
+// loop does some work again whenever it is woken, until ctx ends: not before a rest has passed, and without being woken
+// after retry where the work says that it is not done.
 func loop(ctx context.Context, woken <-chan struct{}, rest, retry time.Duration, work func() (done bool)) {
 	for ctx.Err() == nil {
 		var again <-chan time.Time

@@ -20,8 +20,8 @@ func ourLabels() map[string]string { return map[string]string{proxies.LabelManag
 
 const madeByLimpet = "limpet"
 
-// getOrMake gives a Secret, which it makes if there is none, and says what it has made. Several processes may at the same time: all get
-// the same.
+// getOrMake gives a Secret, which it makes if there is none, and says what it has made. Several processes may at the
+// same time: all get the same.
 func getOrMake(
 	ctx context.Context, secrets typedcorev1.SecretInterface, name, what string, log *slog.Logger,
 	contents func() (map[string][]byte, error),
@@ -50,7 +50,12 @@ func getOrMake(
 const RootName = "root.txt"
 
 // Roots reads the root secrets for Envoys from a Secret, which it makes if there is none.
-func Roots(ctx context.Context, secrets typedcorev1.SecretInterface, name, target string, log *slog.Logger) ([]token.Root, error) {
+func Roots(
+	ctx context.Context,
+	secrets typedcorev1.SecretInterface,
+	name, target string,
+	log *slog.Logger,
+) ([]token.Root, error) {
 	secret, err := getOrMake(ctx, secrets, name, "a Secret", log, func() (map[string][]byte, error) {
 		return map[string][]byte{RootName: []byte(keyfile.RootsText([]token.Root{keyfile.NewRoot(target)}))}, nil
 	})
@@ -59,7 +64,11 @@ func Roots(ctx context.Context, secrets typedcorev1.SecretInterface, name, targe
 	}
 	text, has := secret.Data[RootName]
 	if !has {
-		return nil, fmt.Errorf("the Secret %s: data: Required value: it has no %s; 'limpet keygen --root' makes one", name, RootName)
+		return nil, fmt.Errorf(
+			"the Secret %s: data: Required value: it has no %s; 'limpet keygen --root' makes one",
+			name,
+			RootName,
+		)
 	}
 	return keyfile.ParseRoots("Secret "+name, string(text))
 }

@@ -22,8 +22,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
-// Memory remembers entries in ConfigMaps of limpet's namespace, for this process after a restart and for those that take its place. All
-// processes write what they see, which is the same, so that one of them finds most of it written. It is a memory.Store.
+// Memory remembers entries in ConfigMaps of limpet's namespace, for this process after a restart and for those that
+// take its place. All processes write what they see, which is the same, so that one of them finds most of it written.
+// It is a memory.Store.
 type Memory struct {
 	// Name tells it from others.
 	Name string
@@ -53,11 +54,12 @@ const memoryLabel = "limpet.dev/memory"
 // memoryText is where an object has its entries.
 const memoryText = "memory.json"
 
-// shards is over how many objects entries are spread: of 100,000 addresses with long names each has half of what an object may have.
+// shards is over how many objects entries are spread: of 100,000 addresses with long names each has half of what an
+// object may have.
 const shards = 64
 
-// Entries are written writeAfter to twice that after they have changed, so that many are one write and another process may have been
-// there. What is urgent is waited for that long.
+// Entries are written writeAfter to twice that after they have changed, so that many are one write and another process
+// may have been there. What is urgent is waited for that long.
 const (
 	writeAfter  = 5 * time.Second
 	urgentAfter = 2 * time.Second
@@ -74,8 +76,9 @@ func NewMemory(ctx context.Context, config *rest.Config, namespace, name string,
 
 func newMemory(ctx context.Context, in typedcorev1.ConfigMapInterface, name string, log *slog.Logger) *Memory {
 	return &Memory{
-		ctx: ctx, Name: name, Log: log, maps: in, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1), writing: make(chan struct{}, 1),
-		stored: map[string]json.RawMessage{}, // for whoever may not list, but write
+		ctx: ctx, Name: name, Log: log, maps: in, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
+		writing: make(chan struct{}, 1),
+		stored:  map[string]json.RawMessage{}, // for whoever may not list, but write
 	}
 }
 
@@ -85,8 +88,8 @@ func (m *Memory) Whole() bool { return false }
 // readAgain is how long to wait after a read that has failed.
 const readAgain = time.Second
 
-// Read reads all entries. It waits for an API server that is away, for to begin without them would be to forget them, until the process
-// shall end.
+// Read reads all entries. It waits for an API server that is away, for to begin without them would be to forget them,
+// until the process shall end.
 func (m *Memory) Read() (map[string]json.RawMessage, error) {
 	for {
 		list, err := m.maps.List(m.ctx, metav1.ListOptions{LabelSelector: memoryLabel + "=" + m.Name})
@@ -126,9 +129,9 @@ func readEntries(o *corev1.ConfigMap) (map[string]json.RawMessage, error) {
 	return entries, nil
 }
 
-// Write has entries remembered, soon. For who waits it is as soon as the API server takes them, many times at once: a change of thousands
-// of addresses writes each object, and those that come meanwhile are the next write. That it does not take them is told of, and holds up
-// nothing for long.
+// Write has entries remembered, soon. For who waits it is as soon as the API server takes them, many times at once: a
+// change of thousands of addresses writes each object, and those that come meanwhile are the next write. That it does
+// not take them is told of, and holds up nothing for long.
 func (m *Memory) Write(entries map[string]json.RawMessage, kept func()) error {
 	m.lock.Lock()
 	m.wanted = entries
@@ -173,7 +176,8 @@ func (m *Memory) Run(ctx context.Context) {
 	m.flush(last)
 }
 
-// flushUrgent writes what is wanted, and tells those who wait for that. Then it leaves the API server to others for as long as that took.
+// flushUrgent writes what is wanted, and tells those who wait for that. Then it leaves the API server to others for as
+// long as that took.
 func (m *Memory) flushUrgent(ctx context.Context) {
 	begun := time.Now()
 	m.lock.Lock()
@@ -189,7 +193,8 @@ func (m *Memory) flushUrgent(ctx context.Context) {
 	pause(ctx, time.Since(begun))
 }
 
-// flush writes the objects whose entries have changed; false if one could not be written, or ctx ends before another flush does.
+// flush writes the objects whose entries have changed; false if one could not be written, or ctx ends before another
+// flush does.
 func (m *Memory) flush(ctx context.Context) (done bool) {
 	select {
 	case m.writing <- struct{}{}:

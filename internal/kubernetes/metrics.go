@@ -79,8 +79,10 @@ func (m *QueueMetrics) NewRetriesMetric(name string) workqueue.CounterMetric {
 // RegisterSize has metrics say how much of the API server's objects is kept.
 func (s *Source) RegisterSize(to prometheus.Registerer) {
 	to.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "limpet_cache_objects", Help: "Objects of the API server that are kept."},
-			func() float64 { objects, _ := s.size(); return float64(objects) }),
+		prometheus.NewGaugeFunc(
+			prometheus.GaugeOpts{Name: "limpet_cache_objects", Help: "Objects of the API server that are kept."},
+			func() float64 { objects, _ := s.size(); return float64(objects) },
+		),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "limpet_cache_bytes", Help: "The text of those objects."},
 			func() float64 { _, bytes := s.size(); return float64(bytes) }),
 	)
@@ -102,10 +104,15 @@ func NewStatusMetrics(to prometheus.Registerer) func(result string) {
 
 // NewMemoryMetrics makes the metric of writes of what is remembered, and the function that it is told by.
 func NewMemoryMetrics(to prometheus.Registerer) func(result string) {
-	return newWriteMetrics(to, "limpet_memory_writes_total", "Objects with what is remembered that were written, by what became of it.")
+	return newWriteMetrics(
+		to,
+		"limpet_memory_writes_total",
+		"Objects with what is remembered that were written, by what became of it.",
+	)
 }
 
-// newWriteMetrics makes a counter of writes by their result. All results are there from the start: so the first failure is an increase.
+// newWriteMetrics makes a counter of writes by their result. All results are there from the start: so the first failure
+// is an increase.
 func newWriteMetrics(to prometheus.Registerer, name, help string) func(result string) {
 	writes := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"result"})
 	for _, result := range []string{WriteDone, WriteConflict, WriteGone, WriteFailed} {

@@ -53,7 +53,8 @@ func (n *nodes) note(name string) {
 	n.stale = n.stale || name == apiServerService || name == apiServerSlice
 }
 
-// ServeAt says where the client finds the API server, before Start. A name of one is nothing that an endpoint could have.
+// ServeAt says where the client finds the API server, before Start. A name of one is nothing that an endpoint could
+// have.
 func (s *Source) ServeAt(host string) {
 	url, _, err := rest.DefaultServerUrlFor(&rest.Config{Host: host})
 	if err != nil {
@@ -133,7 +134,8 @@ func (o *hostAddresses) add(text string) {
 	}
 }
 
-// Nodes are the machines of the cluster, and who has Pods on their network. It is the same as long as nothing of that changes.
+// Nodes are the machines of the cluster, and who has Pods on their network. It is the same as long as nothing of that
+// changes.
 func (s *Source) Nodes() *compiler.Nodes {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -176,7 +178,8 @@ func visitHosts(in cache.SharedIndexInformer, visit func(namespace string, at ne
 	}
 }
 
-// listAPIServers lists where API servers listen: where the client finds one, at their Service, and where they say themselves.
+// listAPIServers lists where API servers listen: where the client finds one, at their Service, and where they say
+// themselves.
 func (s *Source) listAPIServers() (all []netip.AddrPort) {
 	if s.nodes.server.IsValid() {
 		all = append(all, s.nodes.server)

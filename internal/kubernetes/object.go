@@ -31,8 +31,8 @@ type object struct {
 	keeps bool
 }
 
-// takeAddresses takes the addresses out of a Gateway whose proxies limpet runs; false if it is none. Their Service is to have them: what
-// the proxies listen on is known to their Pods alone.
+// takeAddresses takes the addresses out of a Gateway whose proxies limpet runs; false if it is none. Their Service is
+// to have them: what the proxies listen on is known to their Pods alone.
 func (o *object) takeAddresses() bool {
 	g := &gatewayv1.Gateway{}
 	if json.Unmarshal(o.text, g) != nil || !isManaged(g.Annotations) {
@@ -98,7 +98,12 @@ func reduce(sent any) (any, error) {
 
 // describeState is what tells an object and its state from others.
 func describeState(u *unstructured.Unstructured) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion()}
+	return metav1.ObjectMeta{
+		Namespace:       u.GetNamespace(),
+		Name:            u.GetName(),
+		UID:             u.GetUID(),
+		ResourceVersion: u.GetResourceVersion(),
+	}
 }
 
 // dataKinds are the kinds of which the compiler reads a few entries of their data, with the names of these.
@@ -107,8 +112,8 @@ var dataKinds = map[schema.GroupKind][]string{
 	{Kind: "ConfigMap"}: {corev1.ServiceAccountRootCAKey},
 }
 
-// reduceData leaves of an object with data what the compiler reads of it: a cluster has many, of up to a megabyte, and most are nothing to
-// limpet. What changes in the rest of one is no change.
+// reduceData leaves of an object with data what the compiler reads of it: a cluster has many, of up to a megabyte, and
+// most are nothing to limpet. What changes in the rest of one is no change.
 func reduceData(u *unstructured.Unstructured, names []string) map[string]any {
 	kept := map[string]any{
 		"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(),

@@ -9,8 +9,9 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// Pool has addresses for Gateways that name none. One that a Gateway's status shows stays its own, so that a restart moves none and
-// all processes agree; who has none gets one by its name, so that processes mostly agree before there is a status.
+// Pool has addresses for Gateways that name none. One that a Gateway's status shows stays its own, so that a restart
+// moves none and all processes agree; who has none gets one by its name, so that processes mostly agree before there is
+// a status.
 type Pool struct {
 	prefix netip.Prefix
 	given  map[string]netip.Addr // by the Gateways' names as sources
@@ -62,7 +63,8 @@ func (p *Pool) give(name string, o *object) error {
 	return err
 }
 
-// choose gives the address that is a Gateway's: the one that its status shows, the one that it was given, or a free one.
+// choose gives the address that is a Gateway's: the one that its status shows, the one that it was given, or a free
+// one.
 func (p *Pool) choose(name string, shown []netip.Addr) (netip.Addr, bool) {
 	for _, at := range shown {
 		if p.prefix.Contains(at) && (p.taken[at] == "" || p.taken[at] == name) {
@@ -92,8 +94,8 @@ func (p *Pool) choose(name string, shown []netip.Addr) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// isForHosts tells whether an address is one that a host may have: the first of a network is none, nor is the last of one of IPv4, unless
-// the network is for two hosts (RFC 3021, RFC 6164) or one.
+// isForHosts tells whether an address is one that a host may have: the first of a network is none, nor is the last of
+// one of IPv4, unless the network is for two hosts (RFC 3021, RFC 6164) or one.
 func (p *Pool) isForHosts(at netip.Addr) bool {
 	if at.BitLen()-p.prefix.Bits() < 2 {
 		return true

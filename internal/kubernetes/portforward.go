@@ -21,8 +21,8 @@ import (
 // maxPage is how much of a replica's answer is read.
 const maxPage = 64 << 20
 
-// Get gets a page of a replica's --admin, which is at the loopback of its Pod, by a port-forward. Nobody on this machine can use that:
-// it leads to no port here.
+// Get gets a page of a replica's --admin, which is at the loopback of its Pod, by a port-forward. Nobody on this
+// machine can use that: it leads to no port here.
 func (r *Replicas) Get(ctx context.Context, from Replica, path string) ([]byte, error) {
 	type answer struct {
 		text []byte
@@ -67,13 +67,20 @@ func (r *Replicas) get(ctx context.Context, from Replica, path string) ([]byte, 
 	return text, err
 }
 
-// newDialer opens port-forwards as kubectl does: by a WebSocket, or by SPDY where the API server or a proxy before it takes none.
+// newDialer opens port-forwards as kubectl does: by a WebSocket, or by SPDY where the API server or a proxy before it
+// takes none.
 func (r *Replicas) newDialer(to Replica) (httpstream.Dialer, error) {
 	client, err := typedcorev1.NewForConfig(r.Config)
 	if err != nil {
 		return nil, err
 	}
-	at := client.RESTClient().Post().Resource("pods").Namespace(to.Namespace).Name(to.Name).SubResource("portforward").URL()
+	at := client.RESTClient().
+		Post().
+		Resource("pods").
+		Namespace(to.Namespace).
+		Name(to.Name).
+		SubResource("portforward").
+		URL()
 	config := rest.CopyConfig(r.Config)
 	config.Timeout = 0 // of a request that has ended when the connection begins
 	webSocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(at, config)
@@ -92,7 +99,8 @@ func (r *Replicas) newDialer(to Replica) (httpstream.Dialer, error) {
 
 // explainForward names the right that is missing.
 func explainForward(to Replica, err error) error {
-	if text := err.Error(); strings.Contains(text, "forbidden") && strings.Contains(text, "pods/portforward") { // in quotes of quotes
+	// in quotes of quotes
+	if text := err.Error(); strings.Contains(text, "forbidden") && strings.Contains(text, "pods/portforward") {
 		return fmt.Errorf("the rights to create and to get pods/portforward in the namespace %s are needed", to.Namespace)
 	}
 	return err

@@ -25,7 +25,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
-// Proxies keeps the objects that run the proxies of Gateways, by server-side apply. Of several processes one may run at a time.
+// Proxies keeps the objects that run the proxies of Gateways, by server-side apply. Of several processes one may run at
+// a time.
 type Proxies struct {
 	Source *Source
 	// Settings are those of all proxies, as they are now.
@@ -60,8 +61,9 @@ var accountKind = schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}
 // proxyKinds are those of the objects that run proxies, with their resources.
 var proxyKinds = map[schema.GroupVersionKind]string{
 	accountKind: "serviceaccounts", {Version: "v1", Kind: "Secret"}: "secrets",
-	{Version: "v1", Kind: "Service"}:                     "services",
-	{Group: "apps", Version: "v1", Kind: deploymentKind}: "deployments", {Group: "apps", Version: "v1", Kind: daemonSetKind}: "daemonsets",
+	{Version: "v1", Kind: "Service"}:                                       "services",
+	{Group: "apps", Version: "v1", Kind: deploymentKind}:                   "deployments",
+	{Group: "apps", Version: "v1", Kind: daemonSetKind}:                    "daemonsets",
 	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}:          "poddisruptionbudgets",
 	{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}: "horizontalpodautoscalers",
 }
@@ -71,7 +73,8 @@ const (
 	daemonSetKind  = "DaemonSet"
 	// proxyManager is who has written them.
 	proxyManager = "limpet-serve"
-	// proxyRetry is how long to wait after an object could not be applied, and proxyPause between two looks at all of them.
+	// proxyRetry is how long to wait after an object could not be applied, and proxyPause between two looks at all of
+	// them.
 	proxyRetry = 5 * time.Second
 	proxyPause = 100 * time.Millisecond
 )
@@ -203,7 +206,8 @@ func (p *Proxies) keep(ctx context.Context, g *managedGateway, settings proxies.
 	if err != nil {
 		return invalidParameters{err}
 	}
-	for _, o := range desired { // all before the first: a Service with an address and no proxy behind it would be worse than none
+	// all before the first: a Service with an address and no proxy behind it would be worse than none
+	for _, o := range desired {
 		if err := p.checkOwner(ctx, g, o); err != nil {
 			return err
 		}
@@ -217,13 +221,15 @@ func (p *Proxies) keep(ctx context.Context, g *managedGateway, settings proxies.
 	return p.removeAll(ctx, p.withoutBusy(owned, desired))
 }
 
-// checkAccount refuses to run a Gateway's proxies as a service account whose owner does not say that it is for proxies: it may have rights,
-// and clouds give these to Pods.
+// checkAccount refuses to run a Gateway's proxies as a service account whose owner does not say that it is for proxies:
+// it may have rights, and clouds give these to Pods.
 func (p *Proxies) checkAccount(g *managedGateway) error {
 	name := g.Annotations[proxies.AccountKey]
 	if _, may, _ := p.accounts.GetByKey(g.Namespace + "/" + name); name != "" && !may {
-		return invalidParameters{fmt.Errorf("metadata.annotations[%s]: Forbidden: ServiceAccount %s/%s has no label %s: \"true\": give it "+
-			"that if the Gateway's proxies may run as it", proxies.AccountKey, g.Namespace, name, proxies.AccountKey)}
+		return invalidParameters{
+			fmt.Errorf("metadata.annotations[%s]: Forbidden: ServiceAccount %s/%s has no label %s: \"true\": give it "+
+				"that if the Gateway's proxies may run as it", proxies.AccountKey, g.Namespace, name, proxies.AccountKey),
+		}
 	}
 	return nil
 }
@@ -237,8 +243,8 @@ func objectName(o *unstructured.Unstructured) string { return o.GetKind() + "/" 
 // ownedObjects are those of a Gateway, by kind and name.
 type ownedObjects map[string]*unstructured.Unstructured
 
-// listOwned gives the objects that run a Gateway's proxies, by kind and name: those of its namespace, for an object elsewhere can
-// name any owner.
+// listOwned gives the objects that run a Gateway's proxies, by kind and name: those of its namespace, for an object
+// elsewhere can name any owner.
 func (p *Proxies) listOwned(g *managedGateway) ownedObjects {
 	all := ownedObjects{}
 	for _, store := range p.stores {
@@ -317,7 +323,12 @@ func (p *Proxies) checkOwner(ctx context.Context, g *managedGateway, o *unstruct
 	case err != nil:
 		return err
 	case controllerOf(there) != g.UID:
-		return fmt.Errorf("%s %s/%s: there is one that is not this Gateway's: it stays as it is", o.GetKind(), o.GetNamespace(), o.GetName())
+		return fmt.Errorf(
+			"%s %s/%s: there is one that is not this Gateway's: it stays as it is",
+			o.GetKind(),
+			o.GetNamespace(),
+			o.GetName(),
+		)
 	}
 	return nil
 }

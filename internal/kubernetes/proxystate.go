@@ -50,7 +50,8 @@ func (p *Proxies) listGateways() (all []*managedGateway) {
 	return all
 }
 
-// States says how the proxies of Gateways do, by the Gateways' keys, and what is wrong with the parameters of classes, by their names.
+// States says how the proxies of Gateways do, by the Gateways' keys, and what is wrong with the parameters of classes,
+// by their names.
 func (p *Proxies) States() (states map[string]compiler.Proxies, classes map[string]string) {
 	states, classes = map[string]compiler.Proxies{}, map[string]string{}
 	for _, g := range p.listGateways() {
@@ -114,7 +115,8 @@ func (p *Proxies) Story(gateway string) (s compiler.Story) {
 		return s
 	}
 	c := &gatewayv1.GatewayClass{}
-	if of, _, err := p.Source.find(classKind, "", string(g.Spec.GatewayClassName)); err != nil || json.Unmarshal(of.text, c) != nil {
+	if of, _, err := p.Source.find(classKind, "", string(g.Spec.GatewayClassName)); err != nil ||
+		json.Unmarshal(of.text, c) != nil {
 		return s
 	}
 	config, err := p.findConfig(&managedGateway{Gateway: g, class: c, managed: true})
@@ -136,7 +138,8 @@ func (p *Proxies) Story(gateway string) (s compiler.Story) {
 // isMissing tells whether an address that is wanted is not among those that there are.
 func isMissing(wanted []gatewayv1.GatewaySpecAddress, are []gatewayv1.GatewayStatusAddress) bool {
 	return slices.ContainsFunc(wanted, func(w gatewayv1.GatewaySpecAddress) bool {
-		return w.Value != "" && !slices.ContainsFunc(are, func(is gatewayv1.GatewayStatusAddress) bool { return is.Value == w.Value })
+		return w.Value != "" &&
+			!slices.ContainsFunc(are, func(is gatewayv1.GatewayStatusAddress) bool { return is.Value == w.Value })
 	})
 }
 
@@ -201,7 +204,8 @@ func (n *nodeAddresses) list(s *Source) []string {
 	n.asked = time.Now()
 	ctx, stop := context.WithTimeout(context.Background(), urgentAfter)
 	defer stop()
-	nodes, err := s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).List(ctx, metav1.ListOptions{})
+	nodes, err := s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).
+		List(ctx, metav1.ListOptions{})
 	if err != nil {
 		s.log.Warn("nodes can't be listed; their addresses stay as they are", "reason", err)
 		return n.known

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A cluster has many Secrets and ConfigMaps, and limpet keeps those alone that other objects refer to: of the rest it knows the names.
-// One that is referred to later is read then. One that was referred to stays until it is gone, for the proxies of a Gateway that is tried
-// may go on by it.
+// A cluster has many Secrets and ConfigMaps, and limpet keeps those alone that other objects refer to: of the rest it
+// knows the names. One that is referred to later is read then. One that was referred to stays until it is gone, for the
+// proxies of a Gateway that is tried may go on by it.
 
 // marks are what the text of an object has that refers to one.
 var marks = [][]byte{
@@ -23,8 +23,8 @@ var marks = [][]byte{
 	[]byte(`"Secret"`), []byte(`"ConfigMap"`),
 }
 
-// listReferences lists the Secrets and ConfigMaps that an object's spec refers to, as nameSource calls them. There may be
-// more than are of use.
+// listReferences lists the Secrets and ConfigMaps that an object's spec refers to, as nameSource calls them. There may
+// be more than are of use.
 func listReferences(u *unstructured.Unstructured, text []byte) []string {
 	if !slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(text, mark) }) {
 		return nil
@@ -38,7 +38,8 @@ func listReferences(u *unstructured.Unstructured, text []byte) []string {
 	return all
 }
 
-// findReferences goes through a part of an object. Kind is what references in it are of that don't say, and namespace is the object's.
+// findReferences goes through a part of an object. Kind is what references in it are of that don't say, and namespace
+// is the object's.
 func findReferences(part any, kind, namespace string, found func(name string)) {
 	switch part := part.(type) {
 	case []any:
@@ -102,8 +103,8 @@ func (s *Source) isReferred(name string) bool {
 	return s.references[name] > 0 || s.objects[name] != nil
 }
 
-// refer counts what an object refers to in the place of the one before, either of which may be nil. What is referred to from now on
-// is read.
+// refer counts what an object refers to in the place of the one before, either of which may be nil. What is referred to
+// from now on is read.
 func (s *Source) refer(now, before *object) {
 	if now != nil {
 		for _, name := range now.references {
@@ -163,8 +164,8 @@ const mostReaders = 16
 // fetchAgain is how long to wait after a read that has failed.
 const fetchAgain = time.Second
 
-// fetch gets a Secret or ConfigMap as newWatch would see it; nil if there is none by now. It lists that one, which needs no
-// right of its own.
+// fetch gets a Secret or ConfigMap as newWatch would see it; nil if there is none by now. It lists that one, which
+// needs no right of its own.
 func (s *Source) fetch(w *watch, name string) *object {
 	ctx := w.ctx
 	_, namespace, only := selectReferred(name)
@@ -185,7 +186,8 @@ func (s *Source) fetch(w *watch, name string) *object {
 	return nil
 }
 
-// selectReferred says of what something refers to which kind it is, where it is, and how a list has it alone, as newWatch would see it.
+// selectReferred says of what something refers to which kind it is, where it is, and how a list has it alone, as
+// newWatch would see it.
 func selectReferred(name string) (kind schema.GroupKind, namespace string, only metav1.ListOptions) {
 	parts := strings.Split(name, "/")
 	kind = schema.GroupKind{Kind: parts[0]}

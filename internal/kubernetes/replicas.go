@@ -21,7 +21,8 @@ type Replica struct{ Namespace, Name string }
 
 func (r Replica) String() string { return r.Namespace + "/" + r.Name }
 
-// Replicas are the Pods of limpet serve in a cluster, which are asked through the API server, with the rights of whoever asks.
+// Replicas are the Pods of limpet serve in a cluster, which are asked through the API server, with the rights of
+// whoever asks.
 type Replicas struct {
 	Config *rest.Config
 	// Port is that of their --admin.
@@ -38,7 +39,11 @@ func (r *Replicas) List(ctx context.Context) (all []Replica, err error) {
 	}
 	pods, err := client.Pods(r.Namespace).List(ctx, metav1.ListOptions{LabelSelector: ReplicaLabels})
 	if apierrors.IsForbidden(err) {
-		return nil, fmt.Errorf("the right to list pods in the namespace %s is needed, to find limpet serve: %w", r.Namespace, err)
+		return nil, fmt.Errorf(
+			"the right to list pods in the namespace %s is needed, to find limpet serve: %w",
+			r.Namespace,
+			err,
+		)
 	}
 	if err != nil {
 		return nil, err

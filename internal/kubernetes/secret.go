@@ -15,11 +15,23 @@ import (
 
 // followSecret tells of each state of a Secret, and that it is gone, until ctx ends.
 func followSecret(
-	ctx context.Context, client *typedcorev1.CoreV1Client, namespace, name string, changed func(*corev1.Secret), gone func(),
+	ctx context.Context,
+	client *typedcorev1.CoreV1Client,
+	namespace, name string,
+	changed func(*corev1.Secret),
+	gone func(),
 ) error {
 	informer := cache.NewSharedIndexInformer(
-		cache.NewListWatchFromClient(client.RESTClient(), "secrets", namespace, fields.OneTermEqualSelector("metadata.name", name)),
-		&corev1.Secret{}, 0, cache.Indexers{})
+		cache.NewListWatchFromClient(
+			client.RESTClient(),
+			"secrets",
+			namespace,
+			fields.OneTermEqualSelector("metadata.name", name),
+		),
+		&corev1.Secret{},
+		0,
+		cache.Indexers{},
+	)
 	tell := func(sent any) {
 		if secret, is := sent.(*corev1.Secret); is {
 			changed(secret)
@@ -34,7 +46,8 @@ func followSecret(
 	return err
 }
 
-// FollowSecret has the data of a Secret taken, now and whenever it changes. What is not taken later is told of, and changes nothing.
+// FollowSecret has the data of a Secret taken, now and whenever it changes. What is not taken later is told of, and
+// changes nothing.
 func FollowSecret(
 	ctx context.Context, config *rest.Config, namespace, name string, log *slog.Logger, take func(map[string][]byte) error,
 ) error {

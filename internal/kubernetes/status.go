@@ -29,7 +29,8 @@ import (
 // StatusWriter writes what became of objects into their statuses. Of several processes one may run at a time.
 type StatusWriter struct {
 	Source *Source
-	// Find says what became of objects; what it gives is the whole status, other controllers' entries included, which current has.
+	// Find says what became of objects; what it gives is the whole status, other controllers' entries included, which
+	// current has.
 	Find FindStatuses
 	Log  *slog.Logger
 	// Written, if there is one, is told what became of each write.
@@ -52,15 +53,16 @@ type StatusWriter struct {
 	desired map[statusKey][]byte // as JSON
 	// settled are the statuses that were compared with what they shall be, and were that.
 	settled map[statusKey]settledStatus
-	// looks counts the looks at objects, and wrote has the number of the one during which an object was written last, underWay
-	// while it is.
+	// looks counts the looks at objects, and wrote has the number of the one during which an object was written last,
+	// underWay while it is.
 	looks int
 	wrote map[statusKey]int
 }
 
-// FindStatuses finds out what the statuses of objects shall be: of those of which it is something else than the last time, and of some
-// more, or all. Current gives those that they have.
-type FindStatuses func(current func(apiobject.Ref) json.RawMessage, some []apiobject.Ref, all bool) (*compiler.CheckResult, error)
+// FindStatuses finds out what the statuses of objects shall be: of those of which it is something else than the last
+// time, and of some more, or all. Current gives those that they have.
+type FindStatuses func(current func(apiobject.Ref) json.RawMessage, some []apiobject.Ref,
+	all bool) (*compiler.CheckResult, error)
 
 // underWay is of a write that has not come to its end.
 const underWay = math.MaxInt
@@ -89,11 +91,12 @@ const (
 // writers is how many objects are written at a time.
 const writers = 4
 
-// statusPause is how long objects are left alone at least between two looks at them: what changes meanwhile is one write.
+// statusPause is how long objects are left alone at least between two looks at them: what changes meanwhile is one
+// write.
 const statusPause = 25 * time.Millisecond
 
-// A status that could not be written is tried again after firstRetry, then twice that, at last every lastRetry; of all together so many a
-// second, after so many at once.
+// A status that could not be written is tried again after firstRetry, then twice that, at last every lastRetry; of all
+// together so many a second, after so many at once.
 const (
 	firstRetry             = 5 * time.Millisecond
 	lastRetry              = 15 * time.Second
@@ -146,8 +149,8 @@ func (w *StatusWriter) newQueue(name string) workqueue.TypedRateLimitingInterfac
 	return workqueue.NewTypedRateLimitingQueueWithConfig(newStatusLimiter(), config)
 }
 
-// newStatusLimiter says when a status is written again that could not be. An API server that is back after an hour has what it missed
-// soon: client-go's own limiter would wait for up to a quarter of an hour.
+// newStatusLimiter says when a status is written again that could not be. An API server that is back after an hour has
+// what it missed soon: client-go's own limiter would wait for up to a quarter of an hour.
 func newStatusLimiter() workqueue.TypedRateLimiter[statusKey] {
 	return workqueue.NewTypedMaxOfRateLimiter(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[statusKey](firstRetry, lastRetry),
@@ -174,8 +177,8 @@ func (w *StatusWriter) compute() {
 	}
 }
 
-// setDesired notes what statuses shall be from now on. An object that was written during the look was looked at without that: it would get
-// other times for what it says already, so the next look decides.
+// setDesired notes what statuses shall be from now on. An object that was written during the look was looked at without
+// that: it would get other times for what it says already, so the next look decides.
 func (w *StatusWriter) setDesired(checked *compiler.CheckResult) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -293,8 +296,9 @@ func (w *StatusWriter) tell(written *unstructured.Unstructured, of *object) {
 	}
 	after, _, _ := unstructured.NestedMap(written.Object, "status")
 	w.Events.tell(&corev1.ObjectReference{
-		APIVersion: written.GetAPIVersion(), Kind: written.GetKind(), Namespace: written.GetNamespace(), Name: written.GetName(),
-		UID: written.GetUID(), ResourceVersion: written.GetResourceVersion(),
+		APIVersion: written.GetAPIVersion(), Kind: written.GetKind(), Namespace: written.GetNamespace(),
+		Name: written.GetName(),
+		UID:  written.GetUID(), ResourceVersion: written.GetResourceVersion(),
 	}, before, after)
 }
 
@@ -302,7 +306,8 @@ func (w *StatusWriter) tell(written *unstructured.Unstructured, of *object) {
 type comparison struct {
 	of       *object
 	resource schema.GroupVersionResource
-	// patch makes it that, nil for nothing. It is for the state of the object that was seen last, and is refused if it has changed.
+	// patch makes it that, nil for nothing. It is for the state of the object that was seen last, and is refused if it has
+	// changed.
 	patch []byte
 }
 
@@ -324,11 +329,14 @@ func (w *StatusWriter) compare(key statusKey) (c comparison, err error) {
 		w.settled[key] = settledStatus{desired, c.of.status}
 		return c, nil
 	}
-	c.patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": c.of.ResourceVersion}, "status": changes})
+	c.patch, err = json.Marshal(
+		map[string]any{"metadata": map[string]any{"resourceVersion": c.of.ResourceVersion}, "status": changes},
+	)
 	return c, err
 }
 
-// findChanges gives the fields of a status that shall be others, nil for those that shall go where it is limpet's as a whole.
+// findChanges gives the fields of a status that shall be others, nil for those that shall go where it is limpet's as a
+// whole.
 func findChanges(desired, current []byte, whole bool) (map[string]any, error) {
 	wanted, have := map[string]any{}, map[string]any{}
 	err := json.Unmarshal(desired, &wanted)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// tokenKeys are the keys with which an API server signs service accounts' tokens (RFC 7517). By them a token that somebody made up is told
-// from others without asking the API server; whether one is good is for that to say.
+// tokenKeys are the keys with which an API server signs service accounts' tokens (RFC 7517). By them a token that
+// somebody made up is told from others without asking the API server; whether one is good is for that to say.
 type tokenKeys struct {
 	// read asks the API server for them.
 	read func(context.Context) ([]byte, error)
@@ -74,7 +74,11 @@ func (k *tokenKeys) find(ctx context.Context, id string) any {
 	if err != nil {
 		if k.said != err.Error() {
 			k.said = err.Error()
-			k.log.Warn("keys of service accounts' tokens can't be read; reviews of tokens are limited by address and account", "reason", err)
+			k.log.Warn(
+				"keys of service accounts' tokens can't be read; reviews of tokens are limited by address and account",
+				"reason",
+				err,
+			)
 		}
 		return nil
 	}

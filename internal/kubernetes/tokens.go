@@ -24,17 +24,20 @@ import (
 	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
-// Tokens has an API server review tokens that were bound to an audience. Whoever shows others costs it little: what is no such token
-// at first sight, or was not signed by the API server, is not sent there, and what has been judged is remembered for a while. Where it is
-// not known who signed it, an address may have few refused of an account, and others are reviewed meanwhile.
+// Tokens has an API server review tokens that were bound to an audience. Whoever shows others costs it little: what is
+// no such token at first sight, or was not signed by the API server, is not sent there, and what has been judged is
+// remembered for a while. Where it is not known who signed it, an address may have few refused of an account, and
+// others are reviewed meanwhile.
 type Tokens struct {
 	// Audience is what a token must be for.
 	Audience string
 
 	source *Source
-	review func(context.Context, *authenticationv1.TokenReview, metav1.CreateOptions) (*authenticationv1.TokenReview, error)
-	keys   *tokenKeys
-	// signed and unsigned bound the reviews of tokens that the API server has signed, and of those of which that is not known.
+	review func(context.Context, *authenticationv1.TokenReview, metav1.CreateOptions) (*authenticationv1.TokenReview,
+		error)
+	keys *tokenKeys
+	// signed and unsigned bound the reviews of tokens that the API server has signed, and of those of which that is not
+	// known.
 	signed, unsigned *rate.Limiter
 
 	lock     sync.Mutex
@@ -107,8 +110,8 @@ const (
 	maxJudged = 4096
 	// reviewFor is how long a review may take, with its turn.
 	reviewFor = 10 * time.Second
-	// reviews is how many are made a second, after as many at once as Envoys may come back together, and accountReviews how many of them for
-	// one account; unsignedReviews is how many for tokens of which nobody knows who signed them.
+	// reviews is how many are made a second, after as many at once as Envoys may come back together, and accountReviews
+	// how many of them for one account; unsignedReviews is how many for tokens of which nobody knows who signed them.
 	reviews, reviewsAtOnce                 = 100, 500
 	accountReviews, accountReviewsAtOnce   = 50, 400
 	unsignedReviews, unsignedReviewsAtOnce = 50, 400
@@ -177,8 +180,9 @@ func (t *Tokens) recall(key [sha256.Size]byte) *judgement {
 // errForged says that the API server has not made a token.
 var errForged = errors.New("the token is not signed by the API server")
 
-// limit waits until it is a token's turn to be reviewed. That of one that the API server has signed is up to its account alone, so that
-// nobody else who says to be of it, or is at its address, can be in its way. What it gives is nil then.
+// limit waits until it is a token's turn to be reviewed. That of one that the API server has signed is up to its
+// account alone, so that nobody else who says to be of it, or is at its address, can be in its way. What it gives is
+// nil then.
 func (t *Tokens) limit(ctx context.Context, token *jwt.JSONWebToken, address, account string) (*peerLimit, error) {
 	switch t.keys.check(ctx, token) {
 	case signatureForged:
@@ -232,8 +236,8 @@ const accountPrefix = "system:serviceaccount:"
 // errNoAccount says that a token is of another kind.
 var errNoAccount = errors.New("the token is not that of a service account")
 
-// read reads what a token says itself, of whom it is and until when. Nothing is believed of it: one that is not for us by its own words is
-// refused.
+// read reads what a token says itself, of whom it is and until when. Nothing is believed of it: one that is not for us
+// by its own words is refused.
 func (t *Tokens) read(token string) (parsed *jwt.JSONWebToken, account string, end time.Time, err error) {
 	if len(token) > maxToken {
 		return nil, "", end, errNoAccount
@@ -272,7 +276,12 @@ func (t *Tokens) limitBy(address, account string) *peerLimit {
 
 // limitOf is the limiter of an account, wherever it is.
 func (t *Tokens) limitOf(account string) *rate.Limiter {
-	return limitIn(t, t.accounts, account, func() *rate.Limiter { return rate.NewLimiter(accountReviews, accountReviewsAtOnce) })
+	return limitIn(
+		t,
+		t.accounts,
+		account,
+		func() *rate.Limiter { return rate.NewLimiter(accountReviews, accountReviewsAtOnce) },
+	)
 }
 
 func limitIn[K comparable, V any](t *Tokens, in map[K]*V, key K, make func() *V) *V {
@@ -287,8 +296,8 @@ func limitIn[K comparable, V any](t *Tokens, in map[K]*V, key K, make func() *V)
 	return in[key]
 }
 
-// IsProxy tells whether a service account is that of a Gateway's proxies: one of the Gateway's own namespace, which its annotation
-// names, or else is named after it.
+// IsProxy tells whether a service account is that of a Gateway's proxies: one of the Gateway's own namespace, which its
+// annotation names, or else is named after it.
 func (t *Tokens) IsProxy(gateway, account string) bool {
 	namespace, name, _ := strings.Cut(gateway, "/")
 	o, _, err := t.source.find(gatewayKind, namespace, name)

@@ -29,7 +29,7 @@ func (h Head) length() (int, error) {
 	return strconv.Atoi(string(text))
 }
 
-// ReadAnswer reads one answer, body included, and returns its head, for which it uses buf's room.
+// ReadAnswer reads one answer, body included, and returns its head, for which it uses buf.
 func ReadAnswer(reader *bufio.Reader, buf []byte) (Head, error) {
 	head, err := readHead(reader, buf[:0])
 	if err != nil {

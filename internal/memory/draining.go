@@ -21,7 +21,7 @@ func newDraining(s Store) (*Draining, error) {
 }
 
 // See notes which hosts terminate at a time. Those that do so no more are forgotten, so that an address that comes back
-// begins anew.
+// begins again.
 func (d *Draining) See(hosts []compiler.HostKey, now time.Time) error {
 	seen := make(map[compiler.HostKey]time.Time, len(hosts))
 	for _, host := range hosts {

@@ -53,7 +53,7 @@ func TestDrainingWithoutFile(t *testing.T) {
 	}
 }
 
-// TestDrainingDamaged: a file that can't be read is an error, and the memory begins anew.
+// TestDrainingDamaged: a file that can't be read is an error, and the memory begins again.
 func TestDrainingDamaged(t *testing.T) {
 	for _, text := range []string{"", "[]", `{"10.0.0.1": "2026-01-01T00:00:00Z"}`, `{"10.0.0.1:80": "yesterday"}`} {
 		file := filepath.Join(t.TempDir(), "draining.json")

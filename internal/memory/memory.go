@@ -1,5 +1,5 @@
-// Package memory keeps what no object says over the end of a process: since when hosts terminate, whose addresses were, and which pods
-// Services have left. It is kept in files, or in objects that all processes share.
+// Package memory keeps what no object says over the end of a process: since when hosts terminate, whose addresses were,
+// and which pods Services have left. It is kept in files, or in objects that all processes share.
 package memory
 
 import (
@@ -30,10 +30,15 @@ type Kind struct {
 var (
 	DrainingKind = &Kind{"draining", isSame(isSameTime), "since when hosts terminate is not known, and begins now"}
 	SelectedKind = &Kind{"unselected", isSame(isSamePod), "which pods Services have left is not known"}
-	OwnersKind   = &Kind{"owners", isSame(isSameOwner), "whose addresses were is not known, and those that they have now count as their first"}
+	OwnersKind   = &Kind{
+		"owners",
+		isSame(isSameOwner),
+		"whose addresses were is not known, and those that they have now count as their first",
+	}
 )
 
-// Load reads what is remembered in the stores of the kinds; nil is one of nothing. What can't be read begins anew, and the reason is told.
+// Load reads what is remembered in the stores of the kinds; nil is one of nothing. What can't be read begins again, and
+// the reason is reported.
 func Load(open func(*Kind) Store, tell func(lost string, why error)) *Memory {
 	m := &Memory{}
 	load := func(kind *Kind, read func(Store) error) {

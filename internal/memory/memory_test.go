@@ -59,14 +59,14 @@ func TestLoad(t *testing.T) {
 	open := func(kind *Kind) Store { return File(filepath.Join(dir, kind.Name)) }
 	must(t, os.WriteFile(filepath.Join(dir, OwnersKind.Name), []byte("nothing"), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, DrainingKind.Name), []byte(`{"shop/10.0.0.1:80": "2026-01-01T00:00:00Z"}`), 0o600))
-	var said []string
-	m := Load(open, func(lost string, _ error) { said = append(said, lost) })
-	if !reflect.DeepEqual(said, []string{OwnersKind.lost}) || len(m.Draining.Since) != 1 || len(m.Owners.Of) != 0 {
-		t.Errorf("it says %q, and remembers %v and %v", said, m.Draining.Since, m.Owners.Of)
+	var reported []string
+	m := Load(open, func(lost string, _ error) { reported = append(reported, lost) })
+	if !reflect.DeepEqual(reported, []string{OwnersKind.lost}) || len(m.Draining.Since) != 1 || len(m.Owners.Of) != 0 {
+		t.Errorf("it says %q, and remembers %v and %v", reported, m.Draining.Since, m.Owners.Of)
 	}
 }
 
-// TestIsSame: two processes that see the same a few seconds apart remember the same, and need not write it anew.
+// TestIsSame: two processes that see the same a few seconds apart remember the same, and need not write it again.
 func TestIsSame(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0).UTC()
 	for _, c := range []struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// Owners remembers whose addresses were, which no EndpointSlice says: an address that passes to another pod must not take the
-// sessions of the one before with it.
+// Owners remembers whose addresses were, which no EndpointSlice says: an address that passes to another pod must not
+// take the sessions of the one before with it.
 type Owners struct {
 	// Of has each address that is known.
 	Of map[compiler.HostKey]compiler.HostOwner
@@ -26,8 +26,9 @@ type pastOwners struct {
 	gone   time.Time
 }
 
-// maxFormer is how many former pods of an address are known, so that slices which still name them are not taken for news.
-// maxOwners is how many addresses are; those that have been without a pod for the longest time are forgotten first.
+// maxFormer is how many former pods of an address are known, so that slices which still name them are not taken for
+// news. maxOwners is how many addresses are; those that have been without a pod for the longest time are forgotten
+// first.
 const (
 	maxFormer = 4
 	maxOwners = 100_000
@@ -55,31 +56,31 @@ func newOwners(s Store) (*Owners, error) {
 	return o, err
 }
 
-// See notes which pods are at which addresses, by their uids: none where a pod has gone, and with whole nowhere else either. It gives the
-// addresses that have passed to another pod, in order, which proxies do not know before [Owners.Confirm]. Kept is called once those are
-// remembered: before that nobody may be led to them.
+// See notes which pods are at which addresses, by their uids: none where a pod has gone, and with whole nowhere else
+// either. It gives the addresses that have passed to another pod, in order, which proxies do not know before
+// [Owners.Confirm]. Kept is called once those are remembered: before that nobody may be led to them.
 func (o *Owners) See(
 	pods map[compiler.HostKey][]string, whole bool, now time.Time, kept func(),
 ) (moved []compiler.HostKey, err error) {
-	news := false
+	changed := false
 	for at, uids := range pods {
 		if len(uids) > 0 {
 			learnt, passed := o.seeAt(at, uids)
-			news = news || learnt
+			changed = changed || learnt
 			if passed {
 				moved = append(moved, at)
 			}
 		}
-		news = o.notePresence(at, len(uids) > 0, now) || news
+		changed = o.notePresence(at, len(uids) > 0, now) || changed
 	}
 	if whole {
 		for at := range o.Of {
 			if len(pods[at]) == 0 {
-				news = o.notePresence(at, false, now) || news
+				changed = o.notePresence(at, false, now) || changed
 			}
 		}
 	}
-	if news {
+	if changed {
 		o.forgetOldest()
 		o.unsaved = true
 	}
@@ -91,7 +92,7 @@ func (o *Owners) See(
 	return moved, err
 }
 
-// Keep has it remembered, if there is news besides addresses that have passed to another pod.
+// Keep stores it, if anything else has changed than addresses that have passed to another pod.
 func (o *Owners) Keep() error {
 	if !o.unsaved {
 		return nil
@@ -127,8 +128,9 @@ func (o *Owners) seeAt(at compiler.HostKey, uids []string) (learnt, passed bool)
 	return true, true
 }
 
-// notePresence notes that an address that is known is without a pod, or is so no more. It tells whether that is news.
-func (o *Owners) notePresence(at compiler.HostKey, there bool, now time.Time) (news bool) {
+// notePresence notes that an address that is known is without a pod, or is so no more. It reports whether that is a
+// change.
+func (o *Owners) notePresence(at compiler.HostKey, there bool, now time.Time) (changed bool) {
 	past := o.history[at]
 	if _, known := o.Of[at]; !known || there == past.gone.IsZero() {
 		return false
@@ -173,17 +175,17 @@ func (o *Owners) IsPending() bool {
 }
 
 // Confirm says that proxies know all that was seen. It tells whether there was something that they did not know.
-func (o *Owners) Confirm() (news bool, err error) {
+func (o *Owners) Confirm() (changed bool, err error) {
 	for at, known := range o.Of {
 		if known.Reused && !known.Live {
-			known.Live, news = true, true
+			known.Live, changed = true, true
 			o.Of[at], o.touched[at] = known, true
 		}
 	}
-	if news {
+	if changed {
 		err = o.save(nil)
 	}
-	return news, err
+	return changed, err
 }
 
 // save has it remembered.
@@ -204,8 +206,8 @@ func (o *Owners) describe(at compiler.HostKey) rememberedOwner {
 	return rememberedOwner{known.UID, known.Reused, known.Live, past.former, past.gone}
 }
 
-// isWorthIt leaves out what objects say, and who is forgotten: slices say of an address that had one pod the same again. But one that has
-// no pod now may get another.
+// isWorthIt leaves out what objects say, and who is forgotten: slices say of an address that had one pod the same
+// again. But one that has no pod now may get another.
 func (r rememberedOwner) isWorthIt() bool { return r.Reused || !r.Gone.IsZero() }
 
 // isSameOwner tells whether what two processes remember of an address is the same.

@@ -68,14 +68,14 @@ func TestOwners(t *testing.T) {
 	if !o.IsPending() || o.Of[hostA].Live {
 		t.Errorf("nothing is pending: %v", o.Of)
 	}
-	news, err := o.Confirm()
+	changed, err := o.Confirm()
 	check(err)
 	o, err = newOwners(File(file))
 	check(err)
-	if !news || o.IsPending() || !o.Of[hostA].Live || !o.Of[hostA].Reused {
+	if !changed || o.IsPending() || !o.Of[hostA].Live || !o.Of[hostA].Reused {
 		t.Errorf("after it is confirmed: %v", o.Of)
 	}
-	if news, err := o.Confirm(); news || err != nil {
+	if changed, err := o.Confirm(); changed || err != nil {
 		t.Errorf("confirmed twice: %v", err)
 	}
 }
@@ -127,7 +127,7 @@ func (m *lastEntries) Write(entries map[string]json.RawMessage, kept func()) err
 	return nil
 }
 
-// TestOwnersRemembersAll has pods come, go and take others' addresses at random, and limpet begin anew: at each moment the memory has all
+// TestOwnersRemembersAll has pods come, go and take others' addresses at random, and limpet begin again: at each moment the memory has all
 // that is worth it, and nothing else, though only what has changed is written down.
 func TestOwnersRemembersAll(t *testing.T) {
 	random, m, now := rand.New(rand.NewPCG(18, 2)), &lastEntries{}, time.Unix(1_700_000_000, 0)

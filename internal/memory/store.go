@@ -14,8 +14,8 @@ import (
 type Store interface {
 	// Read gives all entries. With an error it gives those that it could read.
 	Read() (map[string]json.RawMessage, error)
-	// Write has these entries kept, which do not change any more, and no others. With a function it is urgent, and that is called once they
-	// are kept, if they can be at all, be it before Write returns or after.
+	// Write has these entries kept, which do not change any more, and no others. With a function it is urgent, and that is
+	// called once they are kept, if they can be at all, before Write returns or after.
 	Write(entries map[string]json.RawMessage, kept func()) error
 	// Whole tells whether all that is known is kept. Else it is what no object of an API server says any more.
 	Whole() bool
@@ -53,5 +53,5 @@ func (f File) Write(entries map[string]json.RawMessage, kept func()) error {
 	return err
 }
 
-// Whole is true: a file is written for a change that is told of anyhow.
+// Whole is true: a file is written for a change that is reported anyhow.
 func (f File) Whole() bool { return true }

@@ -8,7 +8,7 @@ import (
 	"maps"
 )
 
-// table has values kept in a store. Of 100,000 a change writes few down anew.
+// table has values kept in a store. Of 100,000 a change writes few down again.
 type table[K comparable, V any] struct {
 	store Store // nil for none
 	// isWorthIt tells which values are kept where not all are.

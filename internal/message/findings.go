@@ -32,10 +32,11 @@ func (s Style) On(to io.Writer) Style {
 	return s
 }
 
-// maxAlike is how many objects of one finding are told of one by one.
+// maxAlike is how many objects of one finding are listed one by one.
 const maxAlike = 3
 
-// severityColor has how findings' lines begin, with the color. A finding has one severity, whatever command tells of it.
+// severityColor has how findings' lines begin, with the color. A finding has one severity, whatever command tells of
+// it.
 var severityColor = map[string]string{
 	"error": "\x1b[1;31m", "unknown": "\x1b[1;33m", "warning": "\x1b[1;33m", "advice": "\x1b[1;36m",
 }

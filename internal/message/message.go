@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Print prints each line of a text with limpet's name in front; errors that were joined are one a line. A line that begins with two
-// spaces goes on from the one before, or is to be copied, and is printed as it is.
+// Print prints each line of a text with limpet's name in front; errors that were joined are one a line. A line that
+// begins with two spaces goes on from the one before, or is to be copied, and is printed as it is.
 func Print(to io.Writer, text string) {
 	for line := range strings.Lines(text) {
 		name := "limpet: "

@@ -82,7 +82,11 @@ func (c *checker) readFilter(ch *chain, i int) {
 		return
 	}
 	if ch.limpet >= 0 {
-		c.add(f.at, "Duplicate value: limpet's filter is at %s already: sessions can't have two masters", ch.filters[ch.limpet].at.path)
+		c.add(
+			f.at,
+			"Duplicate value: limpet's filter is at %s already: sessions can't have two masters",
+			ch.filters[ch.limpet].at.path,
+		)
 		return
 	}
 	ch.limpet, ch.native = i, native
@@ -110,8 +114,12 @@ func (c *checker) checkVariables(v value, keys policyconfig.Keys) {
 	name := keys.EnvironmentVariable()
 	_, given := readEnvironment(v)[name]
 	if name != "" && !given && !slices.Contains(v.get("host_env_keys").texts(), name) {
-		c.add(v.get("host_env_keys"), "Required value: %q, which has the key ring or the root secret: limpet.wasm sees no other variable of "+
-			"Envoy's", name)
+		c.add(
+			v.get("host_env_keys"),
+			"Required value: %q, which has the key ring or the root secret: limpet.wasm sees no other variable of "+
+				"Envoy's",
+			name,
+		)
 	}
 }
 
@@ -125,14 +133,24 @@ func (c *checker) findParts(ch *chain) parts {
 	limpet := ch.filters[ch.limpet].at
 	switch {
 	case p.fence < 0 && ch.whole:
-		c.add(limpet, "no fence: put header_mutation in front, with {remove: %s} in request_mutations and response_mutations: "+
-			"on routes without a policy, and wherever the filter does not run, clients else choose their host and see it", header)
+		c.add(
+			limpet,
+			"no fence: put header_mutation in front, with {remove: %s} in request_mutations and response_mutations: "+
+				"on routes without a policy, and wherever the filter does not run, clients else choose their host and see it",
+			header,
+		)
 	case p.fence > ch.limpet:
-		c.add(ch.filters[p.fence].at, "the fence is behind limpet: put it in front, for here it takes limpet's own pin away, or lets the "+
-			"client's in")
+		c.add(
+			ch.filters[p.fence].at,
+			"the fence is behind limpet: put it in front, for here it takes limpet's own pin away, or lets the "+
+				"client's in",
+		)
 	}
 	if p.pin >= 0 && p.pin < ch.limpet {
-		c.add(ch.filters[p.pin].at, "stateful_session is in front of limpet: put it behind, or it pins before limpet has said where")
+		c.add(
+			ch.filters[p.pin].at,
+			"stateful_session is in front of limpet: put it behind, or it pins before limpet has said where",
+		)
 	}
 	for i := ch.limpet + 1; p.fence >= 0 && p.fence < ch.limpet && i < p.pin; i++ {
 		if requests, responses := removes(ch.filters[i].config.get("mutations"), header); requests || responses {
@@ -163,8 +181,12 @@ func (c *checker) checkStrays() {
 			}
 			switch fenced := slices.ContainsFunc(ch.filters[:i], isFence); {
 			case !fenced:
-				c.add(f.at, "neither a fence nor limpet.wasm is in front: clients choose their host with %s, and see it; remove the "+
-					"filter, or put both in front", header)
+				c.add(
+					f.at,
+					"neither a fence nor limpet.wasm is in front: clients choose their host with %s, and see it; remove the "+
+						"filter, or put both in front",
+					header,
+				)
 			case !ch.native:
 				c.add(f.at, "limpet.wasm is not in front, so that nothing pins here: put it between the fence and this filter")
 			}
@@ -179,7 +201,10 @@ func removes(mutations value, header string) (requests, responses bool) {
 
 // isRemoved tells whether one of a list of mutations removes a header.
 func isRemoved(list value, header string) bool {
-	return slices.ContainsFunc(list.items(), func(m value) bool { return strings.EqualFold(m.get("remove").text(), header) })
+	return slices.ContainsFunc(
+		list.items(),
+		func(m value) bool { return strings.EqualFold(m.get("remove").text(), header) },
+	)
 }
 
 // findFence finds the first filter that removes the pin header.
@@ -196,10 +221,18 @@ func (c *checker) findFence(ch *chain) int {
 			continue
 		}
 		if !requests {
-			c.add(mutations.get("request_mutations"), "Required value: {remove: %s} (pinHeader): clients else choose their host", header)
+			c.add(
+				mutations.get("request_mutations"),
+				"Required value: {remove: %s} (pinHeader): clients else choose their host",
+				header,
+			)
 		}
 		if !responses {
-			c.add(mutations.get("response_mutations"), "Required value: {remove: %s} (pinHeader): clients else see their host's address", header)
+			c.add(
+				mutations.get("response_mutations"),
+				"Required value: {remove: %s} (pinHeader): clients else see their host's address",
+				header,
+			)
 		}
 		return i
 	}
@@ -220,8 +253,12 @@ func (c *checker) findPin(ch *chain) int {
 	}
 	if found < 0 {
 		if ch.whole {
-			c.add(ch.filters[ch.limpet].at, "no stateful_session filter is behind limpet: no session sticks; it needs the session state "+
-				"envoy.http.stateful_session.header with the name %s", ch.pinHeader())
+			c.add(
+				ch.filters[ch.limpet].at,
+				"no stateful_session filter is behind limpet: no session sticks; it needs the session state "+
+					"envoy.http.stateful_session.header with the name %s",
+				ch.pinHeader(),
+			)
 		}
 		return -1
 	}
@@ -242,8 +279,12 @@ func sessionHeader(config value) string {
 func (c *checker) checkState(ch *chain, state value) {
 	config, kind := state.get("typed_config").message()
 	if kind != "HeaderBasedSessionState" {
-		c.add(state, "Unsupported value: %q: Envoy pins by itself with this, and limpet's tokens mean nothing; supported values: "+
-			"\"HeaderBasedSessionState\", of envoy.http.stateful_session.header", kind)
+		c.add(
+			state,
+			"Unsupported value: %q: Envoy pins by itself with this, and limpet's tokens mean nothing; supported values: "+
+				"\"HeaderBasedSessionState\", of envoy.http.stateful_session.header",
+			kind,
+		)
 		return
 	}
 	if name := config.get("name"); !strings.EqualFold(name.text(), ch.pinHeader()) {
@@ -265,8 +306,12 @@ func (c *checker) checkWithin(ch *chain, p *parts) {
 		}
 	}
 	if p.backends < ch.limpet && ch.whole {
-		c.add(ch.filters[ch.limpet].at, "onHostLost RebalanceWithin needs header_to_metadata behind limpet, which takes %s into the metadata "+
-			"envoy.lb, limpet.backend", header)
+		c.add(
+			ch.filters[ch.limpet].at,
+			"onHostLost RebalanceWithin needs header_to_metadata behind limpet, which takes %s into the metadata "+
+				"envoy.lb, limpet.backend",
+			header,
+		)
 	}
 	if p.fence < 0 {
 		return

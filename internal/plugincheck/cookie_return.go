@@ -8,8 +8,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// checkReturns: a cookie that browsers drop, or send back with no request of its policy, begins a new session each time. It is told
-// at the first of the policy's routes in a virtual host.
+// checkReturns: a cookie that browsers drop, or send back with no request of its policy, begins a new session each
+// time. It is told at the first of the policy's routes in a virtual host.
 func (t *table) checkReturns(routes []policed) {
 	var checked []string
 	for _, p := range routes {
@@ -25,8 +25,13 @@ func (t *table) checkReturns(routes []policed) {
 				return slices.ContainsFunc(other.policies, isIts) && mayBeBelow(other.route.get("match"), policy.Cookie.Path)
 			}
 			if !slices.ContainsFunc(routes, mayReturn) {
-				t.add(p.route, "policy %q has the cookie path %q, and no request for its routes here is below it: browsers do not send the "+
-					"cookie back, unless a proxy before this one changes paths; write the path of its requests, or /", policy.Name, policy.Cookie.Path)
+				t.add(
+					p.route,
+					"policy %q has the cookie path %q, and no request for its routes here is below it: browsers do not send the "+
+						"cookie back, unless a proxy before this one changes paths; write the path of its requests, or /",
+					policy.Name,
+					policy.Cookie.Path,
+				)
 			}
 		}
 	}
@@ -42,14 +47,26 @@ func (t *table) checkDomain(p place, policy *policyconfig.Policy) {
 		return below || strings.HasSuffix(name, "*") || isWildcard && strings.HasSuffix("."+domain, ending)
 	}
 	if domain != "" && !slices.ContainsFunc(hosts, mayTake) {
-		t.add(p.route, "policy %q has the cookie domain %q, and none of the hosts here (%s) is below it: browsers drop the cookie, unless a "+
-			"proxy before this one changes hosts", policy.Name, policy.Cookie.Domain, strings.Join(hosts, ", "))
+		t.add(
+			p.route,
+			"policy %q has the cookie domain %q, and none of the hosts here (%s) is below it: browsers drop the cookie, "+
+				"unless a proxy before this one changes hosts",
+			policy.Name,
+			policy.Cookie.Domain,
+			strings.Join(hosts, ", "),
+		)
 	}
 }
 
-// mayBeBelow tells whether some request that a route matches is for a path for which browsers send a cookie (RFC 6265, section 5.1.4).
+// mayBeBelow tells whether some request that a route matches is for a path for which browsers send a cookie (RFC 6265,
+// section 5.1.4).
 func mayBeBelow(match value, cookie string) bool {
-	exact, prefix := match.get("path").text(), cmp.Or(match.get("prefix").text(), match.get("path_separated_prefix").text())
+	exact, prefix := match.get("path").
+		text(),
+		cmp.Or(
+			match.get("prefix").text(),
+			match.get("path_separated_prefix").text(),
+		)
 	if match.get("case_sensitive").text() == "false" {
 		exact, prefix, cookie = strings.ToLower(exact), strings.ToLower(prefix), strings.ToLower(cookie)
 	}

@@ -34,19 +34,28 @@ func (t *table) checkCookies(routes []policed) {
 func (t *table) checkOneCookie(p place, others []policyconfig.Policy, policy *policyconfig.Policy) {
 	for i := range others {
 		if o := &others[i]; haveOneCookie(policy, o) && o.Scope != policy.Scope {
-			t.addOnce(p.route, "policy %q has the sessionName %q and the path %q, and so has policy %q in this virtual host: each "+
-				"takes the other's sessions away; give each a name or a path of its own", policy.Name, policy.SessionName, policy.Cookie.Path, o.Name)
+			t.addOnce(
+				p.route,
+				"policy %q has the sessionName %q and the path %q, and so has policy %q in this virtual host: each "+
+					"takes the other's sessions away; give each a name or a path of its own",
+				policy.Name,
+				policy.SessionName,
+				policy.Cookie.Path,
+				o.Name,
+			)
 		}
 	}
 }
 
-// haveOneCookie tells whether clients hold the cookies of two policies as one. In an envelope the application says the path.
+// haveOneCookie tells whether clients hold the cookies of two policies as one. In an envelope the application says the
+// path.
 func haveOneCookie(a, b *policyconfig.Policy) bool {
 	return a.Type == policyconfig.TypeCookie && b.Type == policyconfig.TypeCookie && !a.Envelope && !b.Envelope &&
 		a.SessionName == b.SessionName && a.Cookie.Path == b.Cookie.Path && a.Cookie.Domain == b.Cookie.Domain
 }
 
-// checkSameHosts: a policy's session has one host, wherever its cookie goes. One that is led goes to the route that has its.
+// checkSameHosts: a policy's session has one host, wherever its cookie goes. One that is led goes to the route that has
+// its.
 func (t *table) checkSameHosts(policy *policyconfig.Policy, first, second place) {
 	if policy.Leads != nil {
 		return
@@ -57,8 +66,14 @@ func (t *table) checkSameHosts(policy *policyconfig.Policy, first, second place)
 	for _, one := range first.clusterNames() {
 		for _, other := range second.clusterNames() {
 			if holds(policy, one) && holds(policy, other) && t.areApart(one, other) {
-				t.addOnce(second.route, "policy %q is for a route to cluster %q too, which has none of the hosts of %q: a session moves whenever its "+
-					"client goes from one to the other; give each route a policy and a sessionName of its own", policy.Name, one, other)
+				t.addOnce(
+					second.route,
+					"policy %q is for a route to cluster %q too, which has none of the hosts of %q: a session moves whenever its "+
+						"client goes from one to the other; give each route a policy and a sessionName of its own",
+					policy.Name,
+					one,
+					other,
+				)
 			}
 		}
 	}

@@ -19,7 +19,12 @@ func (c *checker) discover(f value) value {
 	_, kind := config.message()
 	isIts := func(url string) bool { return lastWord(url) == kind }
 	if types := discovery.get("type_urls"); !types.missing() && !slices.ContainsFunc(types.texts(), isIts) {
-		c.add(types, "Required value: the type of the filter %q, %s: Envoy refuses it else, and its routes answer 500", name, kind)
+		c.add(
+			types,
+			"Required value: the type of the filter %q, %s: Envoy refuses it else, and its routes answer 500",
+			name,
+			kind,
+		)
 	}
 	return config
 }
@@ -39,7 +44,12 @@ func (c *checker) checkAlone() {
 		switch {
 		case ch.limpet < 0:
 		case len(wanted) > 0:
-			c.add(at.get("name"), "Not found: %q: Envoy discovers a filter by its name, and is to discover %s", name, strings.Join(wanted, ", "))
+			c.add(
+				at.get("name"),
+				"Not found: %q: Envoy discovers a filter by its name, and is to discover %s",
+				name,
+				strings.Join(wanted, ", "),
+			)
 		default:
 			c.unseen("the listener that has the filter %q", name)
 		}

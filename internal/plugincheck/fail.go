@@ -9,7 +9,8 @@ import (
 
 // moving are the conditions under which Envoy tries another host though the session's own has not answered.
 var moving = []string{
-	"5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "refused-stream", "http3-post-connect-failure",
+	"5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "refused-stream",
+	"http3-post-connect-failure",
 }
 
 // checkFail: a session that is to fail with its host must have no way to another.
@@ -21,15 +22,22 @@ func (t *table) checkFail(p place, policy *policyconfig.Policy) {
 		}
 	}
 	if hedged := p.inherited("hedge_policy").get("hedge_on_per_try_timeout"); hedged.isTrue() {
-		t.add(hedged, "Invalid value: true: Envoy asks another host when the session's own is slow, and policy %q has onHostLost Fail",
-			policy.Name)
+		t.add(
+			hedged,
+			"Invalid value: true: Envoy asks another host when the session's own is slow, and policy %q has onHostLost Fail",
+			policy.Name,
+		)
 	}
 	lax := func(d place) bool { return holds(policy, d.clusterName()) && !t.strict(d) }
 	if t.chain.native || t.parts.pin < 0 || !slices.ContainsFunc(p.destinations(), lax) {
 		return
 	}
-	t.add(p.route, "policy %q has onHostLost Fail, and stateful_session is not strict: set strict: true in StatefulSessionPerRoute, "+
-		"or another host serves a session whose own is gone", policy.Name)
+	t.add(
+		p.route,
+		"policy %q has onHostLost Fail, and stateful_session is not strict: set strict: true in StatefulSessionPerRoute, "+
+			"or another host serves a session whose own is gone",
+		policy.Name,
+	)
 }
 
 // strict tells whether stateful_session is so on a route, or in the cluster of its split.

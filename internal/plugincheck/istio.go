@@ -31,7 +31,8 @@ func (c *checker) collectIstio(v value) bool {
 	return true
 }
 
-// checkIstio checks limpet's WasmPlugins and what EnvoyFilters put around them, or an EnvoyFilter with the native filter.
+// checkIstio checks limpet's WasmPlugins and what EnvoyFilters put around them, or an EnvoyFilter with the native
+// filter.
 func (c *checker) checkIstio() {
 	for _, object := range c.istio.plugins {
 		spec := object.get("spec")
@@ -55,7 +56,11 @@ func (c *checker) checkIstio() {
 func (c *checker) checkWasmPlugin(object, config value) {
 	spec := object.get("spec")
 	if kind := spec.get("type"); kind.text() == "NETWORK" {
-		c.add(kind, "Unsupported value: \"NETWORK\": limpet.wasm is a filter for HTTP, and does nothing as another; supported values: \"HTTP\"")
+		c.add(
+			kind,
+			"Unsupported value: \"NETWORK\": limpet.wasm is a filter for HTTP, and does nothing as another; supported values: "+
+				"\"HTTP\"",
+		)
 	}
 	text, err := toJSON(config.node)
 	if err != nil {
@@ -67,8 +72,12 @@ func (c *checker) checkWasmPlugin(object, config value) {
 	p := c.parse(config, text, given)
 	if p.sound {
 		if name := p.config.Keys.EnvironmentVariable(); name != "" && !slices.Contains(named, name) {
-			c.add(spec.get("vmConfig").get("env"), "Required value: {name: %s, valueFrom: HOST}: limpet.wasm sees no other variable of the "+
-				"proxy's, and all routes of the gateway answer 500 without its keys", name)
+			c.add(
+				spec.get("vmConfig").get("env"),
+				"Required value: {name: %s, valueFrom: HOST}: limpet.wasm sees no other variable of the "+
+					"proxy's, and all routes of the gateway answer 500 without its keys",
+				name,
+			)
 		}
 	}
 	ch := chain{plugin: p}
@@ -116,18 +125,27 @@ func (c *checker) checkPatches(object value, header string) {
 	if len(trial.Problems) == 0 {
 		c.Problems = c.Problems[:before]
 		for _, f := range others {
-			c.add(f.get("metadata"), "this EnvoyFilter has what the WasmPlugin %q needs around it, and is for other pods: namespace and "+
-				"workloadSelector or targetRefs must be those of the plugin", object.get("metadata").get("name").text())
+			c.add(
+				f.get("metadata"),
+				"this EnvoyFilter has what the WasmPlugin %q needs around it, and is for other pods: namespace and "+
+					"workloadSelector or targetRefs must be those of the plugin",
+				object.get("metadata").get("name").text(),
+			)
 		}
 	}
 }
 
-// checkOnly: of two plugins for the same pods, the one behind takes the other's pins away, where it has no policy for the route.
+// checkOnly: of two plugins for the same pods, the one behind takes the other's pins away, where it has no policy for
+// the route.
 func (c *checker) checkOnly(object value) {
 	for _, other := range c.istio.checked {
 		if whose(other) == whose(object) {
-			c.add(object.get("metadata"), "Duplicate value: the WasmPlugin %q is limpet's and for the same pods: the one behind "+
-				"takes the other's pins away; put the policies of both into one", other.get("metadata").get("name").text())
+			c.add(
+				object.get("metadata"),
+				"Duplicate value: the WasmPlugin %q is limpet's and for the same pods: the one behind "+
+					"takes the other's pins away; put the policies of both into one",
+				other.get("metadata").get("name").text(),
+			)
 		}
 	}
 	c.istio.checked = append(c.istio.checked, object)
@@ -143,7 +161,8 @@ func whose(plugin value) string {
 	return plugin.get("metadata").get("namespace").text() + strings.Join(all, "")
 }
 
-// rootNamespace is where Istio looks for objects that are for all namespaces, unless its mesh configuration says otherwise.
+// rootNamespace is where Istio looks for objects that are for all namespaces, unless its mesh configuration says
+// otherwise.
 const rootNamespace = "istio-system"
 
 // isForOthers tells whether an EnvoyFilter can't be for the pods of a WasmPlugin: by its labels, or by its namespace.
@@ -162,7 +181,8 @@ func isForOthers(f, plugin value) bool {
 	return one != other && one != rootNamespace && other != rootNamespace
 }
 
-// referToOthers tells whether all references of a list are to other objects than those of another: of two kinds nobody knows it.
+// referToOthers tells whether all references of a list are to other objects than those of another: of two kinds nobody
+// knows it.
 func referToOthers(a, b []value) bool {
 	for _, one := range a {
 		for _, other := range b {
@@ -211,7 +231,12 @@ func (c *checker) checkPieces(spec value, header string, patches []value) {
 	}
 	for _, field := range []string{"request_headers_to_remove", "response_headers_to_remove"} {
 		if !removed[field] {
-			c.add(spec, "no EnvoyFilter has %s: [%s] for the route configuration: the pin must not leave the proxy", field, header)
+			c.add(
+				spec,
+				"no EnvoyFilter has %s: [%s] for the route configuration: the pin must not leave the proxy",
+				field,
+				header,
+			)
 		}
 	}
 }

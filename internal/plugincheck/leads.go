@@ -22,7 +22,10 @@ type ledRoute struct {
 // isFor tells whether it is for sessions at one of a split's backends.
 func (r *ledRoute) isFor(weighted *ledRoute) bool {
 	return r.value != "" && r.host.node == weighted.host.node &&
-		slices.ContainsFunc(slices.Collect(maps.Values(weighted.leads)), func(l policyconfig.Lead) bool { return l.Value() == r.value })
+		slices.ContainsFunc(
+			slices.Collect(maps.Values(weighted.leads)),
+			func(l policyconfig.Lead) bool { return l.Value() == r.value },
+		)
 }
 
 // checkRevoked: a tag that no lead has revokes nobody's sessions. Those of a scope are of all of its policies.
@@ -37,8 +40,14 @@ func (c *checker) checkRevoked(at value, policies []policyconfig.Policy) {
 		for j, text := range p.Revocation.Backends {
 			b, err := policyconfig.ParseRevokedBackend(text)
 			if err == nil && !slices.Contains(tags[p.Scope], b.Tag) {
-				c.add(at, "policies[%d].revocation.backends[%d]: Not found: %q: no item of leads has this tag, so that no session is void by it; "+
-					"copy the tag of the backend from leads", i, j, text)
+				c.add(
+					at,
+					"policies[%d].revocation.backends[%d]: Not found: %q: no item of leads has this tag, so that no session is "+
+						"void by it; copy the tag of the backend from leads",
+					i,
+					j,
+					text,
+				)
 			}
 		}
 	}
@@ -66,8 +75,12 @@ func (t *table) checkLeads(manager value) {
 		return isRemoved(config.get("mutations"), header)
 	}
 	if !slices.ContainsFunc(early.items(), removed) {
-		t.add(early, "Required value: envoy.http.early_header_mutation.header_mutation with {remove: %s}: wherever limpet does not run clients "+
-			"else choose their backend, for a filter that removes the header comes after the choice of the route", header)
+		t.add(
+			early,
+			"Required value: envoy.http.early_header_mutation.header_mutation with {remove: %s}: wherever limpet does not "+
+				"run clients else choose their backend, for a filter that removes the header comes after the choice of the route",
+			header,
+		)
 	}
 	if t.open {
 		return
@@ -82,12 +95,12 @@ func (t *table) checkLeads(manager value) {
 // checkLed checks one policy's leads against its routes.
 func (t *table) checkLed(number int, p *policyconfig.Policy) {
 	routes := t.listLed(p) // none: they are elsewhere, or checkNames says so
-	backends, said := map[string]uint32{}, map[string]bool{}
+	backends, reported := map[string]uint32{}, map[string]bool{}
 	for _, l := range readLeads(p) {
 		backends[l.Cluster] = l.Backend
 	}
 	for i := range routes {
-		t.checkLedRoute(p, &routes[i], backends, said)
+		t.checkLedRoute(p, &routes[i], backends, reported)
 	}
 	for i := range routes {
 		if routes[i].value == "" {
@@ -96,39 +109,63 @@ func (t *table) checkLed(number int, p *policyconfig.Policy) {
 	}
 }
 
-// checkLedRoute: the filter tells a session's backend by the cluster, and a route that the header leads to has that backend's alone. It is
-// said once that a cluster has no lead.
-func (t *table) checkLedRoute(p *policyconfig.Policy, r *ledRoute, backends map[string]uint32, said map[string]bool) {
+// checkLedRoute: the filter tells a session's backend by the cluster, and a route that the header leads to has that
+// backend's alone. It is reported once that a cluster has no lead.
+func (t *table) checkLedRoute(
+	p *policyconfig.Policy,
+	r *ledRoute,
+	backends map[string]uint32,
+	reported map[string]bool,
+) {
 	led, err := policyconfig.ParseLead("x " + r.value)
 	for _, d := range r.destinations() {
 		name := d.clusterName()
 		tag, known := backends[name]
 		switch {
 		case known && err == nil && tag != led.Backend:
-			t.add(d.where(), "cluster %q is of another backend than the header's value %q, by leads of policy %q: sessions change their backend "+
-				"here", name, r.value, p.Name)
-		case !known && name != "" && !said[name]:
-			said[name] = true
-			t.add(d.where(), "cluster %q has no item in leads of policy %q: sessions that begin there go by the weights on every request; add "+
-				"\"%s TAGS\", with those of its backend", name, p.Name, name)
+			t.add(
+				d.where(),
+				"cluster %q is of another backend than the header's value %q, by leads of policy %q: sessions change their "+
+					"backend here",
+				name,
+				r.value,
+				p.Name,
+			)
+		case !known && name != "" && !reported[name]:
+			reported[name] = true
+			t.add(
+				d.where(),
+				"cluster %q has no item in leads of policy %q: sessions that begin there go by the weights on every request; add "+
+					"\"%s TAGS\", with those of its backend",
+				name,
+				p.Name,
+				name,
+			)
 		}
 	}
 }
 
-// checkCopies: each backend of a route with weights has a route of the same virtual host to which its sessions are led. Of two routes for
-// a request Envoy takes the first.
+// checkCopies: each backend of a route with weights has a route of the same virtual host to which its sessions are led.
+// Of two routes for a request Envoy takes the first.
 func (t *table) checkCopies(number int, p *policyconfig.Policy, weighted *ledRoute, routes []ledRoute) {
 	for _, j := range slices.Sorted(maps.Keys(weighted.leads)) {
 		value := weighted.leads[j].Value()
 		same := func(r ledRoute) bool { return r.value == value && r.isFor(weighted) }
 		if value != "" && !slices.ContainsFunc(routes, same) {
-			t.addOnce(t.chain.plugin.at.get("value"), "policies[%d].leads[%d]: Not found: no route of the policy matches the header %s with %q: "+
-				"sessions of this backend go by the weights; add one that leads to it, in front of the route with the weights",
-				number, j, t.chain.backendHeader(), value)
+			t.addOnce(
+				t.chain.plugin.at.get("value"),
+				"policies[%d].leads[%d]: Not found: no route of the policy matches the header %s with %q: "+
+					"sessions of this backend go by the weights; add one that leads to it, in front of the route with the weights",
+				number,
+				j,
+				t.chain.backendHeader(),
+				value,
+			)
 		}
 	}
 	for _, led := range routes {
-		if led.value != "" && led.host.node == weighted.host.node && led.index > weighted.index && led.match == weighted.match {
+		if led.value != "" && led.host.node == weighted.host.node && led.index > weighted.index &&
+			led.match == weighted.match {
 			t.add(led.route, "stands behind the route with the weights, %q, which takes all of its requests: put it in front",
 				weighted.route.get("name").text())
 		}
@@ -139,11 +176,15 @@ func (t *table) checkCopies(number int, p *policyconfig.Policy, weighted *ledRou
 	}
 }
 
-// checkLeadClusters: a lead tells a backend's sessions by its cluster, to which some route of the policy leads, in whichever table.
+// checkLeadClusters: a lead tells a backend's sessions by its cluster, to which some route of the policy leads, in
+// whichever table.
 func (t *table) checkLeadClusters(number int, p *policyconfig.Policy) {
 	var clusters []string
 	for _, other := range t.checked {
-		if !slices.ContainsFunc(other.chain.plugin.config.Policies, func(o policyconfig.Policy) bool { return o.Name == p.Name }) {
+		if !slices.ContainsFunc(
+			other.chain.plugin.config.Policies,
+			func(o policyconfig.Policy) bool { return o.Name == p.Name },
+		) {
 			continue
 		}
 		if other.open {
@@ -158,8 +199,14 @@ func (t *table) checkLeadClusters(number int, p *policyconfig.Policy) {
 	}
 	for j, l := range readLeads(p) {
 		if !slices.Contains(clusters, l.Cluster) {
-			t.addOnce(t.chain.plugin.at.get("value"), "policies[%d].leads[%d]: Not found: %q: no route of the policy leads to this cluster%s",
-				number, j, l.Cluster, suggest.DidYouMean(l.Cluster, clusters))
+			t.addOnce(
+				t.chain.plugin.at.get("value"),
+				"policies[%d].leads[%d]: Not found: %q: no route of the policy leads to this cluster%s",
+				number,
+				j,
+				l.Cluster,
+				suggest.DidYouMean(l.Cluster, clusters),
+			)
 		}
 	}
 }
@@ -182,8 +229,14 @@ func (t *table) checkLedSettings(p *policyconfig.Policy, led, weighted ledRoute)
 	for _, name := range names {
 		at := slices.IndexFunc(t.chain.filters, func(f filter) bool { return f.name == name })
 		if at > t.chain.limpet && own.get(name).missing() {
-			t.addOnce(own, "Required value: %q, as route %q has it: the filter is behind limpet, so that requests with a session of policy %q go "+
-				"without; or put it in front of limpet", name, weighted.route.get("name").text(), p.Name)
+			t.addOnce(
+				own,
+				"Required value: %q, as route %q has it: the filter is behind limpet, so that requests with a session of policy "+
+					"%q go without; or put it in front of limpet",
+				name,
+				weighted.route.get("name").text(),
+				p.Name,
+			)
 		}
 	}
 }

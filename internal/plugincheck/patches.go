@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// isInsertedFirst tells whether a patch puts its filter in front of all others: Istio does so with INSERT_BEFORE too, where that
-// does not say before which.
+// isInsertedFirst tells whether a patch puts its filter in front of all others: Istio does so with INSERT_BEFORE too,
+// where that does not say before which.
 func isInsertedFirst(patch value) bool {
 	operation := patch.get("patch").get("operation").text()
 	chained := patch.get("match").get("listener").get("filter_chain").get("filter")
@@ -18,8 +18,11 @@ func isInsertedFirst(patch value) bool {
 func (c *checker) checkMerged(patch value) {
 	operation := patch.get("patch").get("operation")
 	if patch.get("apply_to").text() == "ROUTE_CONFIGURATION" && operation.text() != "MERGE" {
-		c.addOnce(operation, "Unsupported value: %q: Istio passes over it, so that the pin leaves the proxy; supported values: \"MERGE\"",
-			operation.text())
+		c.addOnce(
+			operation,
+			"Unsupported value: %q: Istio passes over it, so that the pin leaves the proxy; supported values: \"MERGE\"",
+			operation.text(),
+		)
 	}
 }
 
@@ -48,11 +51,20 @@ func (c *checker) checkWhere(pin value, fences []value) {
 	}
 	switch {
 	case len(others) > 0:
-		c.add(others[0], "Invalid value: %s: stateful_session is for other ports too, and clients choose their host there", others[0].text())
+		c.add(
+			others[0],
+			"Invalid value: %s: stateful_session is for other ports too, and clients choose their host there",
+			others[0].text(),
+		)
 	case len(fences) > 0:
 		slices.Sort(contexts)
-		c.add(pin.get("match").get("context"), "Invalid value: %q: the fence is for other proxies (%s): clients choose their host here, "+
-			"and no session sticks there", context, strings.Join(slices.Compact(contexts), ", "))
+		c.add(
+			pin.get("match").get("context"),
+			"Invalid value: %q: the fence is for other proxies (%s): clients choose their host here, "+
+				"and no session sticks there",
+			context,
+			strings.Join(slices.Compact(contexts), ", "),
+		)
 	}
 }
 
@@ -70,7 +82,12 @@ func (c *checker) checkMode(spec value, context string) {
 	}
 	if len(matches) > 0 && !slices.ContainsFunc(matches, func(m value) bool { return !isOthers(m) }) {
 		mode := matches[0].get("mode")
-		c.addOnce(mode, "Invalid value: %q: stateful_session is for the context %s, whose traffic is called %s here", mode.text(), context,
-			modes[context])
+		c.addOnce(
+			mode,
+			"Invalid value: %q: stateful_session is for the context %s, whose traffic is called %s here",
+			mode.text(),
+			context,
+			modes[context],
+		)
 	}
 }

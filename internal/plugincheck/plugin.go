@@ -23,8 +23,8 @@ type plugin struct {
 // checkDocument checks the filter's JSON in a file of its own.
 func (c *checker) checkDocument(d value) { c.parse(d, string(d.file.Data), nil) }
 
-// parse says what the filter says when it loads a text. given are the environment variables that the filter's VM has besides this
-// process's own.
+// parse says what the filter says when it loads a text. given are the environment variables that the filter's VM has
+// besides this process's own.
 func (c *checker) parse(at value, text string, given map[string]string) plugin {
 	c.Plugins++
 	config, errs := policyconfig.Parse(text)
@@ -32,7 +32,8 @@ func (c *checker) parse(at value, text string, given map[string]string) plugin {
 		c.add(at, "%s", e)
 	}
 	if len(errs) > 0 {
-		named := policyconfig.Config{PinHeader: strings.ToLower(gjson.Get(text, "pinHeader").String())} // what is around it may be right
+		// what is around it may be right
+		named := policyconfig.Config{PinHeader: strings.ToLower(gjson.Get(text, "pinHeader").String())}
 		return plugin{at: at, config: named}
 	}
 	c.pins = append(c.pins, config.PinHeader)
@@ -113,6 +114,7 @@ func toJSON(n *yaml.Node) (string, error) {
 // isLimpets tells whether a filter is limpet's, by its file, its name or its configuration.
 func isLimpets(file, name string, config value) bool {
 	text := config.get("value").text()
-	return strings.Contains(file, "limpet") || strings.Contains(name, "limpet") || strings.Contains(text, policyconfig.Version) ||
+	return strings.Contains(file, "limpet") || strings.Contains(name, "limpet") ||
+		strings.Contains(text, policyconfig.Version) ||
 		!config.get("value").get("policies").missing()
 }

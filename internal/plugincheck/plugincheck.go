@@ -1,9 +1,9 @@
-// Package plugincheck says what is wrong with a filter's configuration that is written by hand, and with what stands around it:
-// the JSON, as the filter itself says it, and the Envoy configuration or Istio resources in which it is, which Envoy takes without a
-// word though no session sticks, or a client chooses its host.
+// Package plugincheck says what is wrong with a filter's configuration that is written by hand, and with what stands
+// around it: the JSON, as the filter itself says it, and the Envoy configuration or Istio resources in which it is,
+// which Envoy takes without a word though no session sticks, or a client chooses its host.
 //
-// It reads documents and follows names in them: a route configuration or a filter that Envoy discovers is looked for in all files.
-// What is not there it does not judge.
+// It reads documents and follows names in them: a route configuration or a filter that Envoy discovers is looked for in
+// all files. What is not there it does not judge.
 package plugincheck
 
 import (
@@ -66,7 +66,8 @@ type checker struct {
 // Check checks files. getenv is the environment, from which key rings are read where they are there.
 func Check(files []File, getenv func(string) string) (Result, error) {
 	c := &checker{
-		getenv: getenv, extensions: map[string]value{}, asked: map[string]bool{}, tables: map[string]value{}, clusters: map[string]value{},
+		getenv: getenv, extensions: map[string]value{}, asked: map[string]bool{}, tables: map[string]value{},
+		clusters: map[string]value{},
 	}
 	var plain []value
 	for _, f := range files {
@@ -97,8 +98,10 @@ func Check(files []File, getenv func(string) string) (Result, error) {
 		c.checkStrays()
 	}
 	if c.Plugins == 0 {
-		return Result{}, errors.New("no configuration of limpet's filter is in the input: give a plugin's JSON, an Envoy bootstrap, listener " +
-			"or filter with one in it, or a WasmPlugin with its EnvoyFilter")
+		return Result{}, errors.New(
+			"no configuration of limpet's filter is in the input: give a plugin's JSON, an Envoy bootstrap, listener " +
+				"or filter with one in it, or a WasmPlugin with its EnvoyFilter",
+		)
 	}
 	slices.SortStableFunc(c.Problems, func(a, b Problem) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line)
@@ -121,14 +124,20 @@ func read(f File) ([]value, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		case len(n.Content) == 1 && n.Content[0].Kind == yaml.MappingNode:
-			documents = append(documents, value{node: n.Content[0], file: &File{Name: f.Name, Data: f.Data}, line: n.Content[0].Line})
+			documents = append(
+				documents,
+				value{node: n.Content[0], file: &File{Name: f.Name, Data: f.Data}, line: n.Content[0].Line},
+			)
 		}
 	}
 }
 
 // isPlugin tells whether a document is the filter's own JSON.
 func (v value) isPlugin() bool {
-	for _, field := range []string{"apiVersion", "@type", "static_resources", "dynamic_resources", "resources", "http_filters"} {
+	for _, field := range []string{
+		"apiVersion", "@type", "static_resources", "dynamic_resources", "resources",
+		"http_filters",
+	} {
 		if !v.get(field).missing() {
 			return false
 		}
@@ -175,7 +184,10 @@ func (c *checker) collect(v value) {
 
 // add notes a problem at a value.
 func (c *checker) add(at value, format string, args ...any) {
-	c.Problems = append(c.Problems, Problem{File: at.file.Name, Line: at.line, Path: at.path, Message: fmt.Sprintf(format, args...)})
+	c.Problems = append(
+		c.Problems,
+		Problem{File: at.file.Name, Line: at.line, Path: at.path, Message: fmt.Sprintf(format, args...)},
+	)
 }
 
 // addOnce is add for what several have in common.

@@ -161,7 +161,8 @@ func (t *table) isElsewhere(policy, route string) bool {
 	})
 }
 
-// canonical are the names that Envoy's documentation has for filters that limpet needs, with their configurations' types.
+// canonical are the names that Envoy's documentation has for filters that limpet needs, with their configurations'
+// types.
 var canonical = map[string]string{
 	"envoy.filters.http.wasm": "Wasm", "envoy.filters.http.dynamic_modules": "DynamicModuleFilter",
 	"envoy.filters.http.header_mutation": "HeaderMutation", "envoy.filters.http.stateful_session": "StatefulSession",
@@ -185,7 +186,11 @@ func (t *table) checkKeys(level value) {
 			}
 		}
 		if len(same) > 0 {
-			t.add(values[i], "Invalid value: no filter has this name, so Envoy ignores it; the filter is called %s", strconv.Quote(same[0]))
+			t.add(
+				values[i],
+				"Invalid value: no filter has this name, so Envoy ignores it; the filter is called %s",
+				strconv.Quote(same[0]),
+			)
 		}
 	}
 }
@@ -308,7 +313,11 @@ func (t *table) checkOn(p place) {
 	}
 	for _, i := range needed {
 		if !t.enabled(p, i) {
-			t.add(p.where(), "%q is disabled here, and the route has a policy: enable it with typed_per_filter_config", t.chain.filters[i].name)
+			t.add(
+				p.where(),
+				"%q is disabled here, and the route has a policy: enable it with typed_per_filter_config",
+				t.chain.filters[i].name,
+			)
 		}
 	}
 	t.checkOthers(p)
@@ -331,8 +340,12 @@ func (t *table) checkOthers(p place) {
 	for i, f := range t.chain.filters {
 		isPin := i == t.parts.pin && !t.chain.native || strings.EqualFold(sessionHeader(f.config), t.chain.pinHeader())
 		if f.kind == "StatefulSession" && !isPin && t.enabled(p, i) {
-			t.add(p.where(), "%q is on here, and the route has a policy: it pins by what the client sends and no key signs, so that clients "+
-				"choose their host; disable it here", f.name)
+			t.add(
+				p.where(),
+				"%q is on here, and the route has a policy: it pins by what the client sends and no key signs, so that clients "+
+					"choose their host; disable it here",
+				f.name,
+			)
 		}
 	}
 }
@@ -348,9 +361,13 @@ func (t *table) checkClusters(p place, policies []policyconfig.Policy) {
 	for i := range policies {
 		isAnothers := func(cluster string) bool { return !holds(&policies[i], cluster) }
 		if common := slices.DeleteFunc(slices.Clone(names), isAnothers); len(common) > 1 && policies[i].Leads == nil {
-			t.add(p.route.get("route").get("weighted_clusters").get("clusters"), "policy %q is for %d of them: a session moves whenever Envoy "+
-				"chooses a cluster that does not have its host; make them localities of one cluster, or give each cluster a policy (clusters)",
-				policies[i].Name, len(common))
+			t.add(
+				p.route.get("route").get("weighted_clusters").get("clusters"),
+				"policy %q is for %d of them: a session moves whenever Envoy chooses a cluster that does not have its host; "+
+					"make them localities of one cluster, or give each cluster a policy (clusters)",
+				policies[i].Name,
+				len(common),
+			)
 		}
 	}
 	for _, name := range names {
@@ -364,8 +381,12 @@ func (t *table) checkAddresses(cluster value, name string) {
 	for _, locality := range cluster.get("load_assignment").get("endpoints").items() {
 		for _, e := range locality.get("lb_endpoints").items() {
 			if address := e.get("endpoint").get("address"); !address.get("pipe").missing() {
-				t.addOnce(address, "cluster %q serves a route with a policy: a token holds an IP address and a port, so no session begins on a "+
-					"Unix socket", name)
+				t.addOnce(
+					address,
+					"cluster %q serves a route with a policy: a token holds an IP address and a port, so no session begins on a "+
+						"Unix socket",
+					name,
+				)
 			}
 		}
 	}

@@ -2,8 +2,9 @@ package plugincheck
 
 import "slices"
 
-// checkStatuses: Envoy pins to hosts in the states of override_host_status alone. The state of a host that is well is what endpoint
-// discovery says of it, HEALTHY or UNKNOWN, and UNKNOWN where that says nothing, whatever health checks say.
+// checkStatuses: Envoy pins to hosts in the states of override_host_status alone. The state of a host that is well is
+// what endpoint discovery says of it, HEALTHY or UNKNOWN, and UNKNOWN where that says nothing, whatever health checks
+// say.
 func (t *table) checkStatuses(cluster value, name string) {
 	at := cluster.get("common_lb_config").get("override_host_status")
 	if at.missing() {
@@ -17,8 +18,13 @@ func (t *table) checkStatuses(cluster value, name string) {
 	}
 	for _, status := range needed {
 		if !allowed(status) {
-			t.addOnce(at, "Required value: %s, which is the state of hosts of cluster %q, that serves a route with a policy: Envoy pins to "+
-				"hosts in these states alone, so no session sticks to them", status, name)
+			t.addOnce(
+				at,
+				"Required value: %s, which is the state of hosts of cluster %q, that serves a route with a policy: Envoy pins to "+
+					"hosts in these states alone, so no session sticks to them",
+				status,
+				name,
+			)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// value is a place in a document, and what stands there. Its node is nil where there is nothing; line and path are then those of
-// what encloses it.
+// value is a place in a document, and what stands there. Its node is nil where there is nothing; line and path are then
+// those of what encloses it.
 type value struct {
 	node *yaml.Node
 	file *File

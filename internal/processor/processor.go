@@ -1,5 +1,5 @@
-// Package processor says how much of the processor's time this process has used, for tests and measurements that a busy machine must not
-// change.
+// Package processor says how much of the processor's time this process has used, for tests and measurements that a busy
+// machine must not change.
 package processor
 
 import (

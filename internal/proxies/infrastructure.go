@@ -10,9 +10,9 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// AllowedKeys are the keys that labels and annotations of a Gateway's spec.infrastructure may have on the objects that run its proxies, or
-// "PREFIX/*" for all with a prefix. On others injectors, clouds and policies act, which is for who may make Pods, and not for who may make
-// Gateways.
+// AllowedKeys are the keys that labels and annotations of a Gateway's spec.infrastructure may have on the objects that
+// run its proxies, or "PREFIX/*" for all with a prefix. On others injectors, clouds and policies act, which is for who
+// may make Pods, and not for who may make Gateways.
 type AllowedKeys []string
 
 // reservedPrefixes are those of keys by which objects are limpet's own, or which say what a container may do.
@@ -34,7 +34,10 @@ func (a AllowedKeys) Check() error {
 			faults = validation.IsDNS1123Subdomain(whole)
 		}
 		if len(faults) > 0 {
-			return fmt.Errorf("%q: must be the key of a label or annotation, or PREFIX/*, such as service.beta.kubernetes.io/*", key)
+			return fmt.Errorf(
+				"%q: must be the key of a label or annotation, or PREFIX/*, such as service.beta.kubernetes.io/*",
+				key,
+			)
 		}
 	}
 	return nil
@@ -76,5 +79,8 @@ func (a AllowedKeys) LeftOut(g *gatewayv1.Gateway) string {
 	if len(left) == 0 {
 		return ""
 	}
-	return "spec.infrastructure: Forbidden: --infrastructure-keys of limpet serve does not allow " + strings.Join(left, ", ") + ": left out"
+	return "spec.infrastructure: Forbidden: --infrastructure-keys of limpet serve does not allow " + strings.Join(
+		left,
+		", ",
+	) + ": left out"
 }

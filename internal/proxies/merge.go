@@ -10,7 +10,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 )
 
-// Merge gives what holds for a Gateway: what its own ProxyConfig says, and else what its class's says. Either may be nil.
+// Merge gives what holds for a Gateway: what its own ProxyConfig says, and else what its class's says. Either may be
+// nil.
 func Merge(class, own *v1alpha1.ProxyConfigSpec) (*v1alpha1.ProxyConfigSpec, error) {
 	switch {
 	case class == nil && own == nil:
@@ -63,7 +64,8 @@ func toFields(value any) (fields map[string]any, err error) {
 	return fields, json.Unmarshal(text, &fields)
 }
 
-// mergeRaw merges two texts for a bootstrap, either of which may be nil. What the second takes out, it takes out of the bootstrap too.
+// mergeRaw merges two texts for a bootstrap, either of which may be nil. What the second takes out, it takes out of the
+// bootstrap too.
 func mergeRaw(first, second *runtime.RawExtension) (*runtime.RawExtension, error) {
 	if first == nil || second == nil {
 		if first == nil {
@@ -97,7 +99,8 @@ func mergeBootstrap(bootstrap []byte, patch *runtime.RawExtension) ([]byte, erro
 	return yaml.Marshal(mergeFields(base, changes, false))
 }
 
-// mergeFields merges objects field by field. A field that is null is taken out; it is kept if the result is a patch itself.
+// mergeFields merges objects field by field. A field that is null is taken out; it is kept if the result is a patch
+// itself.
 func mergeFields(base, patch map[string]any, keepNulls bool) map[string]any {
 	merged := make(map[string]any, len(base)+len(patch))
 	for name, value := range base {

@@ -64,7 +64,9 @@ func (r *renderer) newTemplate() (t corev1.PodTemplateSpec, err error) {
 	t.Spec = corev1.PodSpec{
 		ServiceAccountName: r.accountName(), AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 		TerminationGracePeriodSeconds: &grace, SecurityContext: newPodSecurity(),
-		InitContainers: []corev1.Container{r.newHelper()}, Containers: []corev1.Container{r.newEnvoy(string(bootstrap), drain, least)},
+		InitContainers: []corev1.Container{
+			r.newHelper(),
+		}, Containers: []corev1.Container{r.newEnvoy(string(bootstrap), drain, least)},
 		Volumes: r.newVolumes(), NodeSelector: own.NodeSelector, Tolerations: own.Tolerations, Affinity: own.Affinity,
 		TopologySpreadConstraints: r.newSpread(own.TopologySpreadConstraints),
 	}
@@ -131,7 +133,8 @@ func newPodSecurity() *corev1.PodSecurityContext {
 func newSecurity() *corev1.SecurityContext {
 	yes, no := true, false
 	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes,
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
 }
 
@@ -183,11 +186,15 @@ func (r *renderer) newEnvoy(bootstrap string, drain, least time.Duration) corev1
 	c := corev1.Container{
 		Name: "envoy", Image: r.Settings.Image, ImagePullPolicy: r.pullPolicy(), Command: []string{"envoy"},
 		Args: []string{
-			"--config-yaml", strings.ReplaceAll(bootstrap, "$(", "$$("), "--service-node", "$(POD_NAME)", "--disable-hot-restart",
+			"--config-yaml", strings.ReplaceAll(bootstrap, "$(", "$$("), "--service-node", "$(POD_NAME)",
+			"--disable-hot-restart",
 			"--log-level", "warning",
 		},
 		Env: []corev1.EnvVar{
-			{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+			{
+				Name:      "POD_NAME",
+				ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}},
+			},
 			{Name: policyconfig.RootSecretEnv, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 				LocalObjectReference: corev1.LocalObjectReference{Name: r.name}, Key: secretRoot,
 			}}},
@@ -199,7 +206,9 @@ func (r *renderer) newEnvoy(bootstrap string, drain, least time.Duration) corev1
 			{Name: "identity", MountPath: identityFolder, ReadOnly: true},
 		},
 		ReadinessProbe: &corev1.Probe{
-			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: envoy.ReadyPage, Port: intstr.FromInt32(ReadyPort)}},
+			ProbeHandler: corev1.ProbeHandler{
+				HTTPGet: &corev1.HTTPGetAction{Path: envoy.ReadyPage, Port: intstr.FromInt32(ReadyPort)},
+			},
 			PeriodSeconds: 1, FailureThreshold: 2,
 		},
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{
@@ -222,7 +231,8 @@ func (r *renderer) newEnvoy(bootstrap string, drain, least time.Duration) corev1
 	return c
 }
 
-// countWorkers is how many worker threads Envoy has; 0 leaves that to Envoy, which takes one for each processor of the node.
+// countWorkers is how many worker threads Envoy has; 0 leaves that to Envoy, which takes one for each processor of the
+// node.
 func (r *renderer) countWorkers() int64 {
 	if r.Config.Concurrency != nil {
 		return int64(*r.Config.Concurrency)
@@ -280,6 +290,6 @@ func (r *renderer) newBootstrap() ([]byte, error) {
 }
 
 // errNoIdentity says that proxies could not show whose they are.
-var errNoIdentity = errors.New("spec.identity.secretName: Required value: " +
-	"of a Secret of type kubernetes.io/tls in the Gateway's namespace, with the certificate by which limpet serve knows its proxies; " +
-	"or have limpet serve take tokens, by --token-audience")
+var errNoIdentity = errors.New("spec.identity.secretName: Required value: of a Secret of type kubernetes.io/tls in " +
+	"the Gateway's namespace, with the certificate by which limpet serve knows its proxies; or have limpet serve take " +
+	"tokens, by --token-audience")

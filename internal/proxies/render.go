@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -25,7 +24,8 @@ import (
 type Settings struct {
 	// Image is Envoy's, and HelperImage limpet's own.
 	Image, HelperImage string
-	// Server is the host and port of limpet serve as Pods reach it, and Modules that of its filter, empty where the image has it.
+	// Server is the host and port of limpet serve as Pods reach it, and Modules that of its filter, empty where the image
+	// has it.
 	Server, Modules string
 	// Bind is the address at which listeners listen.
 	Bind netip.Addr
@@ -33,7 +33,8 @@ type Settings struct {
 	Roots []token.Root
 	// Authority are the certificates, as PEM, that the server's leads up to.
 	Authority string
-	// Audience is for whom tokens are that proxies show to limpet serve, unless they have certificates; empty where it takes none.
+	// Audience is for whom tokens are that proxies show to limpet serve, unless they have certificates; empty where it
+	// takes none.
 	Audience string
 }
 
@@ -126,7 +127,10 @@ func toObject(o runtime.Object) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	delete(fields, "status")
-	for _, path := range [][]string{{"metadata", "creationTimestamp"}, {"spec", "template", "metadata", "creationTimestamp"}} {
+	for _, path := range [][]string{
+		{"metadata", "creationTimestamp"},
+		{"spec", "template", "metadata", "creationTimestamp"},
+	} {
 		unstructured.RemoveNestedField(fields, path...)
 	}
 	return &unstructured.Unstructured{Object: fields}, nil
@@ -146,8 +150,8 @@ func typeMeta(apiVersion, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
 }
 
-// newMeta is what all objects have: the Gateway as their owner, and what its infrastructure may say. Further labels and annotations are
-// those of a ProxyConfig.
+// newMeta is what all objects have: the Gateway as their owner, and what its infrastructure may say. Further labels and
+// annotations are those of a ProxyConfig.
 func (r *renderer) newMeta(labels, annotations map[string]string) metav1.ObjectMeta {
 	yes := true
 	return metav1.ObjectMeta{
@@ -196,8 +200,9 @@ func (r *renderer) newAnnotations(further map[string]string) map[string]string {
 	return annotations
 }
 
-// AccountKey is the annotation that names, on a Gateway, the service account of its proxies, which is there already, and the label of
-// one that may be named, with the value "true". accountPrefix and the Gateway's name are that of a Gateway without it.
+// AccountKey is the annotation that names, on a Gateway, the service account of its proxies, which is there already,
+// and the label of one that may be named, with the value "true". accountPrefix and the Gateway's name are that of a
+// Gateway without it.
 const (
 	AccountKey    = v1alpha1.Group + "/proxy-service-account"
 	accountPrefix = "limpet-"
@@ -225,7 +230,8 @@ const (
 	secretAuthority = "ca.crt"
 )
 
-// rootText is what the Gateway's proxies open their keys by (LIMPET_ROOT): secrets that open nothing of another Gateway's.
+// rootText is what the Gateway's proxies open their keys by (LIMPET_ROOT): secrets that open nothing of another
+// Gateway's.
 func (r *renderer) rootText() string {
 	own := make([]token.Root, len(r.Settings.Roots))
 	for i := range own {
@@ -239,56 +245,4 @@ func (r *renderer) newSecret() *corev1.Secret {
 		TypeMeta: typeMeta("v1", "Secret"), ObjectMeta: r.newMeta(nil, nil), Type: corev1.SecretTypeOpaque,
 		Data: map[string][]byte{secretRoot: []byte(r.rootText()), secretAuthority: []byte(r.Settings.Authority)},
 	}
-}
-
-func (r *renderer) newService() *corev1.Service {
-	own := r.Config.Service
-	if own == nil {
-		own = &v1alpha1.ProxyService{}
-	}
-	s := &corev1.Service{
-		TypeMeta: typeMeta("v1", "Service"), ObjectMeta: r.newMeta(own.Labels, own.Annotations),
-		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: r.newSelector(), IPFamilyPolicy: own.IPFamilyPolicy},
-	}
-	if own.Type != nil {
-		s.Spec.Type = *own.Type
-	}
-	for _, p := range r.Ports {
-		name := fmt.Sprintf("tcp-%d", p.Number)
-		if p.Protocol == corev1.ProtocolUDP {
-			name = fmt.Sprintf("udp-%d", p.Number)
-		}
-		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{
-			Name: name, Port: p.Number, Protocol: p.Protocol, TargetPort: intstr.FromInt32(p.Number),
-		})
-	}
-	if own.ExternalTrafficPolicy != nil && s.Spec.Type != corev1.ServiceTypeClusterIP {
-		s.Spec.ExternalTrafficPolicy = *own.ExternalTrafficPolicy
-	}
-	if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
-		s.Spec.LoadBalancerClass, s.Spec.LoadBalancerSourceRanges = own.LoadBalancerClass, own.LoadBalancerSourceRanges
-		if addresses := r.Gateway.Spec.Addresses; len(addresses) > 0 {
-			s.Spec.LoadBalancerIP = addresses[0].Value
-		}
-	}
-	return s
-}
-
-// ListPorts gives the ports of a Gateway's own listeners together with others, each once and in order.
-func ListPorts(g *gatewayv1.Gateway, others []Port) []Port {
-	all := slices.Clone(others)
-	for _, l := range g.Spec.Listeners {
-		p := Port{l.Port, corev1.ProtocolTCP}
-		if l.Protocol == gatewayv1.UDPProtocolType {
-			p.Protocol = corev1.ProtocolUDP
-		}
-		all = append(all, p)
-	}
-	slices.SortFunc(all, func(a, b Port) int {
-		if a.Number != b.Number {
-			return int(a.Number - b.Number)
-		}
-		return len(a.Protocol) - len(b.Protocol) + slices.Compare([]byte(a.Protocol), []byte(b.Protocol))
-	})
-	return slices.Compact(all)
 }

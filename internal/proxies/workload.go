@@ -25,7 +25,8 @@ func (r *renderer) newDeployment(template corev1.PodTemplateSpec) *appsv1.Deploy
 	}
 }
 
-// countReplicas is how many there shall be; nil leaves that to others. Where an autoscaler decides, what it has decided last stays.
+// countReplicas is how many there shall be; nil leaves that to others. Where an autoscaler decides, what it has decided
+// last stays.
 func (r *renderer) countReplicas() *int32 {
 	a := r.Config.Autoscaling
 	if a == nil {
@@ -55,8 +56,9 @@ func (r *renderer) newDaemonSet(template corev1.PodTemplateSpec) *appsv1.DaemonS
 	}
 }
 
-// newDisruptionBudget lets one proxy be evicted at a time, and those that are not ready whenever. For a DaemonSet there is one only with
-// a number of proxies that stay: what may go at a time, or a part, can't be counted, and Kubernetes then lets none go.
+// newDisruptionBudget lets one proxy be evicted at a time, and those that are not ready whenever. For a DaemonSet there
+// is one only with a number of proxies that stay: what may go at a time, or a part, can't be counted, and Kubernetes
+// then lets none go.
 func (r *renderer) newDisruptionBudget() *policyv1.PodDisruptionBudget {
 	own := r.Config.DisruptionBudget
 	if r.isDaemonSet() && (own == nil || own.MinAvailable == nil || own.MinAvailable.Type != intstr.Int) {
@@ -66,7 +68,9 @@ func (r *renderer) newDisruptionBudget() *policyv1.PodDisruptionBudget {
 	p := &policyv1.PodDisruptionBudget{
 		TypeMeta: typeMeta("policy/v1", "PodDisruptionBudget"), ObjectMeta: r.newMeta(nil, nil),
 		Spec: policyv1.PodDisruptionBudgetSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: r.newSelector()}, MaxUnavailable: &one, UnhealthyPodEvictionPolicy: &always,
+			Selector: &metav1.LabelSelector{
+				MatchLabels: r.newSelector(),
+			}, MaxUnavailable: &one, UnhealthyPodEvictionPolicy: &always,
 		},
 	}
 	if own != nil && (own.MinAvailable != nil || own.MaxUnavailable != nil) {
@@ -100,7 +104,8 @@ func (r *renderer) newAutoscaler() *autoscalingv2.HorizontalPodAutoscaler {
 	}
 	if a.TargetMemory != nil {
 		h.Spec.Metrics = append(h.Spec.Metrics, newMetric(corev1.ResourceMemory, autoscalingv2.MetricTarget{
-			Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewQuantity(a.TargetMemory.Value(), a.TargetMemory.Format),
+			Type:         autoscalingv2.AverageValueMetricType,
+			AverageValue: resource.NewQuantity(a.TargetMemory.Value(), a.TargetMemory.Format),
 		}))
 	}
 	return h

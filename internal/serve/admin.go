@@ -26,7 +26,8 @@ type Status struct {
 	Keys *keyfile.Fingerprints `json:"keys,omitempty"`
 }
 
-// InputStatus says what of the input is not in effect, and since when; the last good configuration is served in its place.
+// InputStatus says what of the input is not in effect, and since when; the last good configuration is served in its
+// place.
 type InputStatus struct {
 	Refused []string  `json:"refused,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
@@ -45,8 +46,8 @@ type GatewayStatus struct {
 	Generation string `json:"generation"`
 }
 
-// Input says of the input that is served what is in effect, which sessions its edits have ended, which keys Envoys get, and by which
-// options and what else that objects don't say it is understood, without keys.
+// Input says of the input that is served what is in effect, which sessions its edits have ended, which keys Envoys get,
+// and by which options and what else that objects don't say it is understood, without keys.
 type Input struct {
 	Status  func() InputStatus
 	Ended   func() []EndedStatus
@@ -86,7 +87,8 @@ func Probes(metrics prometheus.Gatherer, ready func() bool) *http.ServeMux {
 // ReadingPage says how the input is understood.
 const ReadingPage = "/reading"
 
-// Admin answers people on this machine too: what of the input is in effect, who is connected, what they are served, and profiles.
+// Admin answers people on this machine too: what of the input is in effect, who is connected, what they are served, and
+// profiles.
 func Admin(s *xds.Server, input Input, probes *http.ServeMux) http.Handler {
 	probes.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, NewStatus(s, input)) })
 	probes.HandleFunc("GET "+ReadingPage, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, input.Reading()) })
@@ -110,7 +112,8 @@ func sameOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := strings.Trim(strings.TrimSuffix(r.Host, ":"+portOf(r.Host)), "[]")
 		site := r.Header.Get("Sec-Fetch-Site") // which a page can't forge; "none" is a person's own request
-		if r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin" || host != "localhost" && !isAddress(host) {
+		if r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin" ||
+			host != "localhost" && !isAddress(host) {
 			http.Error(w, "for this machine only: ask by address, and not from a page", http.StatusForbidden)
 			return
 		}

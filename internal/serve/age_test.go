@@ -16,7 +16,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
-// TestConnectionAge: with its age not only a stream ends but the connection under it, so that who comes back is judged anew, perhaps by
+// TestConnectionAge: with its age not only a stream ends but the connection under it, so that who comes back is judged again, perhaps by
 // another replica; and an answer that is due, and never comes, does not put that off.
 func TestConnectionAge(t *testing.T) {
 	const age, deadline, soon = 500 * time.Millisecond, 200 * time.Millisecond, 10 * time.Second

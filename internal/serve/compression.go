@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// compression notes of a stream whether its messages are compressed, which Envoys' are not: what a small one comes to would be known too
-// late.
+// compression notes of a stream whether its messages are compressed, which Envoys' are not: what a small one comes to
+// would be known too late.
 type compression struct{}
 
 type isCompressed struct{}
@@ -30,7 +30,7 @@ func (compression) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	}
 }
 
-// TagConn is for a connection, of which nothing is noted.
+// TagConn is for a connection; nothing is noted.
 func (compression) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
 // HandleConn is, too.

@@ -35,7 +35,8 @@ func CheckSocketPath(path string) error {
 	return nil
 }
 
-// ListenOnSocket listens at a path, with a mode that says who may connect. What an earlier process has left there is removed.
+// ListenOnSocket listens at a path, with a mode that says who may connect. What an earlier process has left there is
+// removed.
 func ListenOnSocket(path string, mode fs.FileMode) (net.Listener, error) {
 	if err := CheckSocketPath(path); err != nil {
 		return nil, err
@@ -43,7 +44,8 @@ func ListenOnSocket(path string, mode fs.FileMode) (net.Listener, error) {
 	if err := removeStaleSocket(path); err != nil {
 		return nil, err
 	}
-	// No one else connects before the mode is set. The mask is the process's: a file that is made meanwhile stays its owner's to read.
+	// No one else connects before the mode is set. The mask is the process's: a file that is made meanwhile stays its
+	// owner's to read.
 	defer syscall.Umask(syscall.Umask(0o077))
 	l, err := net.Listen("unix", path)
 	if err != nil {

@@ -68,10 +68,13 @@ func (all Statuses) IsSettled() bool {
 }
 
 // NewRPC makes a gRPC server for Envoys; without TLS if there is no configuration. An Envoy that has vanished without a
-// word is missed within a minute. Age and deadline are those of the xds.Options: where streams end with their age, so do connections.
+// word is missed within a minute. Age and deadline are those of the xds.Options: where streams end with their age, so
+// do connections.
 func NewRPC(config *tls.Config, age, deadline time.Duration) *grpc.Server {
 	options := []grpc.ServerOption{
-		grpc.KeepaliveParams(limitAge(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}, age, deadline)),
+		grpc.KeepaliveParams(
+			limitAge(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}, age, deadline),
+		),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.MaxConcurrentStreams(1), // of one connection: an Envoy has one
 		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxHeaderListSize(maxHeaders), grpc.ConnectionTimeout(handshakeWithin),
@@ -84,8 +87,9 @@ func NewRPC(config *tls.Config, age, deadline time.Duration) *grpc.Server {
 	return grpc.NewServer(options...)
 }
 
-// limitAge has a connection take no more streams before its own ends, from four fifths of the age on, so that an Envoy comes back on
-// another one: it is judged anew, and may find another replica. One that owes an answer then, and goes on owing it, is cut off.
+// limitAge has a connection take no more streams before its own ends, from four fifths of the age on, so that an Envoy
+// comes back on another one: it is judged again, and may find another replica. One that owes an answer then, and goes
+// on owing it, is cut off.
 func limitAge(p keepalive.ServerParameters, age, deadline time.Duration) keepalive.ServerParameters {
 	if age > 0 {
 		p.MaxConnectionAge = age * 7 / 10 // give or take a tenth of that, says gRPC
@@ -97,7 +101,8 @@ func limitAge(p keepalive.ServerParameters, age, deadline time.Duration) keepali
 const (
 	// maxRequest is the size of a request that is read, whoever it is of: an Envoy that comes back lists all that it has.
 	maxRequest = 32 << 20
-	// maxHeaders is that of headers, a token among them, and window what may come of a request before it is read: the least there is.
+	// maxHeaders is that of headers, a token among them, and window what may come of a request before it is read: the
+	// least there is.
 	maxHeaders = 16 << 10
 	window     = 64<<10 - 1
 	readBuffer = 4 << 10
@@ -108,12 +113,13 @@ const (
 // RegisterInputMetric makes the metric of errors of the input that are not in effect.
 func RegisterInputMetric(to prometheus.Registerer, input func() InputStatus) {
 	to.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "limpet_input_errors", Help: "Errors by which some of the input is not in effect; what was good before is served in its place.",
+		Name: "limpet_input_errors",
+		Help: "Errors by which some of the input is not in effect; what was good before is served in its place.",
 	}, func() float64 { return float64(len(input().Refused)) }))
 }
 
-// RegisterKeys makes the metric that the keys' fingerprint is in, as it is in that of filters with these keys. It is 0 where Envoys have
-// their own.
+// RegisterKeys makes the metric that the keys' fingerprint is in, as it is in that of filters with these keys. It is 0
+// where Envoys have their own.
 func RegisterKeys(to prometheus.Registerer, keys func() keyfile.Fingerprints) {
 	to.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: policyconfig.KeysGauge, Help: "Fingerprint of the key ring that Envoys are served.",
@@ -123,7 +129,7 @@ func RegisterKeys(to prometheus.Registerer, keys func() keyfile.Fingerprints) {
 // The results of a compilation.
 const compiledOK, compiledRefused = "ok", "refused"
 
-// NewCompileMetrics makes the metrics of compilations, and the function that they are told by.
+// NewCompileMetrics makes the metrics of compilations, and the function that updates them.
 func NewCompileMetrics(to prometheus.Registerer) func(time.Duration, error) {
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "limpet_compile_seconds", Help: "How long a compilation took, by what became of it.",

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TLSMaterial is what the server shows its clients, and the authorities that have signed theirs, as PEM. Without authorities no
-// client's certificate is taken.
+// TLSMaterial is what the server shows its clients, and the authorities that have signed theirs, as PEM. Without
+// authorities no client's certificate is taken.
 type TLSMaterial struct{ Certificate, Key, ClientCA []byte }
 
 // config makes a configuration of it.
@@ -39,8 +39,8 @@ func (m TLSMaterial) config(tokens bool) (*tls.Config, error) {
 	return config, nil
 }
 
-// HotTLS is a configuration that changes while the server runs: a connection that begins gets what holds then, and those that are
-// there go on.
+// HotTLS is a configuration that changes while the server runs: a connection that begins gets what holds then, and
+// those that are there go on.
 type HotTLS struct {
 	// Tokens says that a client may come without a certificate, and shows a token instead.
 	Tokens bool
@@ -65,7 +65,8 @@ func (h *HotTLS) Config() *tls.Config {
 	}
 }
 
-// TLSFiles are the paths of what the server shows its clients, and of the authority that has signed theirs; that may be empty.
+// TLSFiles are the paths of what the server shows its clients, and of the authority that has signed theirs; that may be
+// empty.
 type TLSFiles struct{ Certificate, Key, ClientCA string }
 
 // recheck is how often files are looked at, at most.
@@ -73,7 +74,13 @@ const recheck = time.Second
 
 // LoadTLS makes a configuration that follows files: where they can't be used, what they held before holds.
 func LoadTLS(files TLSFiles, tokens bool, warn func(error)) (*tls.Config, error) {
-	f := &tlsFollower{HotTLS: HotTLS{Tokens: tokens}, files: files, stamp: files.stamp(), looked: time.Now(), warn: warn}
+	f := &tlsFollower{
+		HotTLS:    HotTLS{Tokens: tokens},
+		files:     files,
+		stamp:     files.stamp(),
+		checkedAt: time.Now(),
+		warn:      warn,
+	}
 	if err := f.load(); err != nil {
 		return nil, err
 	}
@@ -90,23 +97,23 @@ type tlsFollower struct {
 	files TLSFiles
 	warn  func(error)
 
-	lock   sync.Mutex
-	stamp  string
-	looked time.Time
+	lock      sync.Mutex
+	stamp     string
+	checkedAt time.Time
 }
 
 func (f *tlsFollower) get(now time.Time) *tls.Config {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	if now.Sub(f.looked) >= recheck {
-		f.looked = now
-		f.look()
+	if now.Sub(f.checkedAt) >= recheck {
+		f.checkedAt = now
+		f.reload()
 	}
 	return f.current.Load()
 }
 
-// look takes what the files hold, if they are others.
-func (f *tlsFollower) look() {
+// reload takes what the files hold, if they are others.
+func (f *tlsFollower) reload() {
 	stamp := f.files.stamp()
 	if stamp == f.stamp {
 		return

@@ -19,8 +19,8 @@ import (
 
 // Tokens knows service accounts by their tokens.
 type Tokens interface {
-	// Review gives the service account, NAMESPACE/NAME, whose token a peer at an address has shown. With ErrUnavailable it may be asked
-	// again later.
+	// Review gives the service account, NAMESPACE/NAME, whose token a peer at an address has shown. With ErrUnavailable it
+	// may be asked again later.
 	Review(ctx context.Context, address, token string) (account string, err error)
 	// IsProxy tells whether the proxies of a Gateway have that service account.
 	IsProxy(gateway, account string) bool
@@ -51,12 +51,15 @@ func AuthenticateByToken(tokens Tokens) xds.Authenticate {
 	}
 }
 
-// RefuseManaged sends Envoys that limpet runs to another replica, as long as this one runs none: its keys are not those that they open.
-// That is so while 'limpet serve' is given --manage-proxies, and replicas of before are still there.
+// RefuseManaged sends Envoys that limpet runs to another replica, as long as this one runs none: its keys are not those
+// that they open. That is so while 'limpet serve' is given --manage-proxies, and replicas of before are still there.
 func RefuseManaged(identify xds.Identify) xds.Identify {
 	return func(ctx context.Context, from *peer.Peer, node *corev3.Node) (xds.Identity, error) {
 		if envoy.IsManaged(node) {
-			return xds.Identity{}, status.Error(codes.Unavailable, "this process runs no proxies: another one has the keys of this one")
+			return xds.Identity{}, status.Error(
+				codes.Unavailable,
+				"this process runs no proxies: another one has the keys of this one",
+			)
 		}
 		return identify(ctx, from, node)
 	}
@@ -72,8 +75,8 @@ func findToken(ctx context.Context) (token string, shown bool) {
 	return strings.TrimSpace(token), shown && token != ""
 }
 
-// IdentifyByToken takes a peer with a token for a proxy of the Gateway that its node's cluster names, if that has its service
-// account. All others are identified otherwise.
+// IdentifyByToken takes a peer with a token for a proxy of the Gateway that its node's cluster names, if that has its
+// service account. All others are identified otherwise.
 func IdentifyByToken(tokens Tokens, otherwise xds.Identify) xds.Identify {
 	return func(ctx context.Context, from *peer.Peer, node *corev3.Node) (xds.Identity, error) {
 		account, shown := ctx.Value(accountKey{}).(string)

@@ -21,8 +21,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
-// Traces sends a trace of each change to a collector, over OTLP: from the sign of it until it is compiled, and until each Envoy has
-// acknowledged each of its stages. What a collector does not take in time is dropped, and holds up nothing.
+// Traces sends a trace of each change to a collector, over OTLP: from the sign of it until it is compiled, and until
+// each Envoy has acknowledged each of its stages. What a collector does not take in time is dropped, and holds up
+// nothing.
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -57,17 +58,17 @@ func NewTraces(ctx context.Context, collector string, isLocal bool, log *slog.Lo
 
 // tellOnce tells of what goes wrong, of the same once.
 type tellOnce struct {
-	log  *slog.Logger
-	lock sync.Mutex
-	said string
+	log      *slog.Logger
+	lock     sync.Mutex
+	reported string
 }
 
 // Handle is otel.ErrorHandler's.
 func (o *tellOnce) Handle(err error) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
-	if err.Error() != o.said {
-		o.said = err.Error()
+	if err.Error() != o.reported {
+		o.reported = err.Error()
 		o.log.Warn("traces can't be sent, and are dropped", "reason", err)
 	}
 }
@@ -105,7 +106,7 @@ func (t *Traces) Staged(c xds.ClientStatus, stage string, since time.Time, took 
 	span.End(trace.WithTimestamp(since.Add(took)))
 }
 
-// identify gives a change's trace and first span, which all that is told of it has in common.
+// identify gives a change's trace and first span, which all its spans have in common.
 func identify(gateway string, since time.Time) trace.SpanContext {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", gateway, since.UnixNano()))
 	return trace.NewSpanContext(trace.SpanContextConfig{

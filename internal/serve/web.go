@@ -8,7 +8,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/callers"
 )
 
-// mostWeb is how many connections a web server has, of which nobody knows whose they are. The oldest go where there are more.
+// mostWeb is how many unidentified connections a web server has. The oldest go where there are
+// more.
 const mostWeb = 256
 
 // ListenForWeb listens for clients of a web server.
@@ -20,8 +21,8 @@ func ListenForWeb(address string) (net.Listener, error) {
 	return (&callers.Gate{Most: mostWeb}).Listen(at), nil
 }
 
-// NewWeb makes a web server for whoever may reach it: a request is small and comes at once, and a connection without any ends. An answer
-// may take long, for a profile does.
+// NewWeb makes a web server for whoever may reach it: a request is small and comes at once, and a connection without
+// any ends. An answer may take long, for a profile does.
 func NewWeb(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 30 * time.Second,

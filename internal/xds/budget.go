@@ -5,26 +5,28 @@ import (
 	"sync"
 )
 
-// What is reckoned for a stream, and for each name that an Envoy says that it has or wants: entries of maps, besides the text.
+// What is reckoned for a stream, and for each name that an Envoy says that it has or wants: entries of maps, besides
+// the text.
 const (
 	streamCost = 64 << 10
 	nameCost   = 100
 )
 
-// moreThanServed is what an Envoy may say that it has and wants besides twice what there is for it, as that is reckoned: of what was served
-// before, and of what leads to nothing.
+// moreThanServed is what an Envoy may say that it has and wants besides twice what there is for it, as that is
+// reckoned: of what was served before, and of what leads to nothing.
 const moreThanServed = 2 << 20
 
 // moreThanNames is what a message may have besides names that are served: an Envoy says in 60 kB what it is.
 const moreThanNames = 1 << 20
 
-// mostMessage is the size of a message of a Gateway's Envoys, whose names come to so much: each name that is served twice, with room for
-// its version and more. Of a peer of which only the namespace is known, or not even that, it is that of the largest Gateway that it may be
-// for.
+// mostMessage is the size of a message of a Gateway's Envoys, whose names come to so much: each name that is served
+// twice, with room for its version and more. Of a peer of which only the namespace is known, or not even that, it is
+// that of the largest Gateway that it may be for.
 func mostMessage(named int) int { return named + moreThanNames }
 
-// budget is what the Envoys of all Gateways may cost together, in bytes. A namespace may have three quarters of it. Where all is used, who
-// has no more than an equal part may have it, and the connections that cost the most go of who has more.
+// budget is what the Envoys of all Gateways may cost together, in bytes. A namespace may have three quarters of it.
+// Where all is used, who has no more than an equal part may have it, and the connections that cost the most go of who
+// has more.
 type budget struct {
 	most int // 0 for any number
 
@@ -38,8 +40,8 @@ func newBudget(most int) budget {
 	return budget{most: most, of: map[string]int{}, streams: map[*stream]int{}}
 }
 
-// reckon has a stream cost so much, and not what it has cost before; false if there is not so much, or the stream has to go. It gives those
-// that have to go for it.
+// reckon has a stream cost so much, and not what it has cost before; false if there is not so much, or the stream has
+// to go. It gives those that have to go for it.
 func (b *budget) reckon(one *stream, cost int) (is bool, going []*stream) {
 	if b.most == 0 {
 		return true, nil
@@ -76,7 +78,8 @@ func (b *budget) set(one *stream, cost int) {
 // findMost finds the stream that costs the most, of the namespace whose streams do.
 func (b *budget) findMost() (most *stream) {
 	for one, cost := range b.streams {
-		if most == nil || cmp.Or(cmp.Compare(b.of[one.namespace], b.of[most.namespace]), cmp.Compare(cost, b.streams[most])) > 0 {
+		if most == nil ||
+			cmp.Or(cmp.Compare(b.of[one.namespace], b.of[most.namespace]), cmp.Compare(cost, b.streams[most])) > 0 {
 			most = one
 		}
 	}

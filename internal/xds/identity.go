@@ -48,13 +48,18 @@ func IdentifyByCertificate(domain string) Identify {
 			return Identity{}, err
 		}
 		if strings.Contains(claimed, "/") && claimed != key {
-			return Identity{}, fmt.Errorf("the client's certificate is for Gateway %s, and its node's cluster is %q", key, claimed)
+			return Identity{}, fmt.Errorf(
+				"the client's certificate is for Gateway %s, and its node's cluster is %q",
+				key,
+				claimed,
+			)
 		}
 		return Identity{Gateway: key, Name: uris[0].String()}, nil
 	}
 }
 
-// IdentifyAs takes every peer for one whose resources are known: who may open the server's socket is the one that was started there.
+// IdentifyAs takes every peer for one whose resources are known: who may open the server's socket is the one that was
+// started there.
 func IdentifyAs(key string) Identify {
 	return func(context.Context, *peer.Peer, *corev3.Node) (Identity, error) { return Identity{Gateway: key}, nil }
 }
@@ -74,11 +79,12 @@ func parseIdentity(domain string, uri *url.URL) (key string, err error) {
 	return parts[2] + "/" + parts[4], nil
 }
 
-// Authenticate judges a peer by its connection and headers, before a message of it is read. The context that it gives is what Identify
-// gets, and the namespace that of the peer's Gateway; empty where only the message tells.
+// Authenticate judges a peer by its connection and headers, before a message of it is read. The context that it gives
+// is what Identify gets, and the namespace that of the peer's Gateway; empty where only the message tells.
 type Authenticate func(ctx context.Context, from *peer.Peer) (of context.Context, namespace string, err error)
 
-// AuthenticateByCertificate leaves the judgement to [IdentifyByCertificate], and gives the namespace of which a certificate says to be.
+// AuthenticateByCertificate leaves the judgement to [IdentifyByCertificate], and gives the namespace of which a
+// certificate says to be.
 func AuthenticateByCertificate(ctx context.Context, from *peer.Peer) (of context.Context, namespace string, err error) {
 	info, secure := from.AuthInfo.(credentials.TLSInfo)
 	if !secure || len(info.State.VerifiedChains) == 0 || len(info.State.PeerCertificates[0].URIs) == 0 {

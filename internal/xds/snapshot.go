@@ -12,8 +12,8 @@ import (
 	"k8s.io/utils/third_party/forked/golang/btree"
 )
 
-// Snapshot is everything that the proxies of a Gateway ought to have, each resource of which is referred to. It does not
-// change once it is made.
+// Snapshot is everything that the proxies of a Gateway ought to have, each resource of which is referred to. It does
+// not change once it is made.
 type Snapshot struct {
 	// Generation is a hash of all of it, as it is once everything is settled.
 	Generation string
@@ -26,7 +26,8 @@ type Snapshot struct {
 	named  int     // what their names come to for an Envoy that has and wants them all
 	// listeners is a hash of the listeners.
 	listeners string
-	// edited are the names of which there is something else than in the snapshot that it was made from, which has the number from.
+	// edited are the names of which there is something else than in the snapshot that it was made from, which has the
+	// number from.
 	edited nameSets
 	from   uint64
 }
@@ -81,7 +82,8 @@ func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
 	return s.Edit(since, edits)
 }
 
-// Edit is the snapshot after edits, for a change that was seen then; itself if there are none. It costs what they touch.
+// Edit is the snapshot after edits, for a change that was seen then; itself if there are none. It costs what they
+// touch.
 func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
 	next := *s
 	next.Since, next.from, next.number, next.edited = since, s.number, snapshots.Add(1), nameSets{}

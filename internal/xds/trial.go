@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// An Envoy puts a listener into service whose filter it has not taken, and answers 500 there. So one that serves has to take a filter
-// that it does not have before its listeners change over to it: it gets the filter's trial first, a listener that takes no
-// connections. What comes of that holds up listeners, and the routes for them; the rest goes on.
+// An Envoy puts a listener into service whose filter it has not taken, and answers 500 there. So one that serves has to
+// take a filter that it does not have before its listeners change over to it: it gets the filter's trial first, a
+// listener that takes no connections. What comes of that holds up listeners, and the routes for them; the rest goes on.
 
 // tryFilters sends what an Envoy needs for that, and tells whether it has tried all filters that it has to.
 func (c *client) tryFilters(now time.Time) (tried bool) {
@@ -46,8 +46,8 @@ func (k *clientType) hasRejected(name string) bool {
 	return is
 }
 
-// isFilterRejected tells whether the Envoy has taken neither a filter nor a version of it before, or not even its trial: it may not
-// know such filters.
+// isFilterRejected tells whether the Envoy has taken neither a filter nor a version of it before, or not even its
+// trial: it may not know such filters.
 func (c *client) isFilterRejected(f *Resource) bool {
 	return c.types[Filter].hasRejected(f.Name) || c.types[Listener].hasRejected(f.Trial.Name)
 }
@@ -62,8 +62,8 @@ func (c *client) isFilterRefused() bool {
 	return false
 }
 
-// RetryAfter is after what time a filter or a listener is sent again that an Envoy did not take: the one's file may be there by now, and
-// the other's address free.
+// RetryAfter is after what time a filter or a listener is sent again that an Envoy did not take: the one's file may be
+// there by now, and the other's address free.
 const RetryAfter = 10 * time.Second
 
 // retryRejected has filters and listeners sent again; what Envoy said of them stays until it says otherwise.

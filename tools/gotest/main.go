@@ -1,7 +1,7 @@
 // Command gotest runs go test with the arguments that it is given and says on stderr, every 15 seconds, what is under
 // way: a package whose tests take minutes is silent until its end otherwise. Stdout is what go test itself prints, a
-// line for each package and all output of tests that fail; so is the exit code. With SLOWEST=50 in the environment it says at the end
-// which fifty tests took longest.
+// line for each package and all output of tests that fail; so is the exit code. With SLOWEST=50 in the environment it
+// says at the end which fifty tests took longest.
 package main
 
 import (

@@ -36,7 +36,8 @@ type progress struct {
 	ended          []ended
 }
 
-// ended is a test that has ended, by its package and name, and what it took. Where tests run side by side it is what they took together.
+// ended is a test that has ended, by its package and name, and what it took. Where tests run side by side it is what
+// they took together.
 type ended struct {
 	name string
 	took time.Duration
@@ -122,7 +123,10 @@ func (p *progress) testEvent(s *suite, e event) {
 
 // listSlowest says which tests took longest.
 func (p *progress) listSlowest(count int) {
-	slices.SortFunc(p.ended, func(a, b ended) int { return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(
+		p.ended,
+		func(a, b ended) int { return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.name, b.name)) },
+	)
 	for _, test := range p.ended[:min(count, len(p.ended))] {
 		fmt.Fprintf(p.stderr, "test:   %6.1f s  %s\n", test.took.Seconds(), test.name)
 	}
@@ -131,7 +135,9 @@ func (p *progress) listSlowest(count int) {
 // speak says what is under way: how far each package is, and its tests that have run longest.
 func (p *progress) speak() {
 	var parts []string
-	for _, s := range slices.SortedFunc(maps.Values(p.suites), func(a, b *suite) int { return cmp.Compare(a.name, b.name) }) {
+	for _, s := range slices.SortedFunc(maps.Values(p.suites), func(a, b *suite) int {
+		return cmp.Compare(a.name, b.name)
+	}) {
 		if len(s.since) > 0 {
 			parts = append(parts, s.state(p.now()))
 		}

@@ -1,5 +1,5 @@
-// Command measure tells what no linter does of how readable limpet is: how long functions and lines are, which small functions one place
-// uses, and how many words the pages have that people write.
+// Command measure tells what no linter does of how readable limpet is: how long functions and lines are, which small
+// functions one place uses, and how many words the pages have that people write.
 //
 //	measure         print the measurements
 //	measure WHAT    list where: once, long, lines or words

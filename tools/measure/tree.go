@@ -37,7 +37,8 @@ type page struct {
 func readTree(root string) (*tree, error) {
 	t := &tree{uses: map[string]int{}}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		hidden := entry != nil && path != root && (strings.HasPrefix(entry.Name(), ".") || slices.Contains(passedOver, entry.Name()))
+		hidden := entry != nil && path != root &&
+			(strings.HasPrefix(entry.Name(), ".") || slices.Contains(passedOver, entry.Name()))
 		switch {
 		case err != nil:
 			return err
@@ -55,11 +56,18 @@ func readTree(root string) (*tree, error) {
 
 var (
 	passedOver     = []string{"testdata", "dist", "bin", "node_modules"}
-	generatedPages = []string{"docs/requirements.md", "docs/targets.md", "docs/findings.md", "deploy/chart/limpet/README.md"}
+	generatedPages = []string{
+		"docs/requirements.md",
+		"docs/targets.md",
+		"docs/findings.md",
+		"deploy/chart/limpet/README.md",
+	}
 	// generatedPart is a part of a page that a test or a measurement writes.
 	// A printed block is what a test has from a command, or has made.
-	generatedPart = regexp.MustCompile(`(?s)<!-- (?:fields|floor plan|figures|filter|memory|variants|instructions|features)\b[^>]*-->` +
-		`.*?<!-- (?:end of |/)[^>]*-->|<!-- (?:printed|made by tests) -->\n` + "```text\n.*?\n```")
+	generatedPart = regexp.MustCompile(
+		`(?s)<!-- (?:fields|floor plan|figures|filter|memory|variants|instructions|features)\b[^>]*-->` +
+			`.*?<!-- (?:end of |/)[^>]*-->|<!-- (?:printed|made by tests) -->\n` + "```text\n.*?\n```",
+	)
 )
 
 func (t *tree) readPage(path string) error {
@@ -93,7 +101,10 @@ func (t *tree) readGo(path string) error {
 	for _, d := range file.Decls {
 		if f, is := d.(*ast.FuncDecl); is && f.Body != nil {
 			at, end := positions.Position(f.Pos()), positions.Position(f.End())
-			t.functions = append(t.functions, function{fmt.Sprintf("%s:%d", path, at.Line), f.Name.Name, in + f.Name.Name, end.Line - at.Line + 1})
+			t.functions = append(
+				t.functions,
+				function{fmt.Sprintf("%s:%d", path, at.Line), f.Name.Name, in + f.Name.Name, end.Line - at.Line + 1},
+			)
 			t.uses[in+f.Name.Name]-- // its own name is none
 		}
 	}

@@ -110,7 +110,10 @@ func (r *release) commonFiles() ([]file, error) {
 		all = append(all, file{name, 0o644, data})
 	}
 	all = append(all, file{"kubectl_complete-limpet", 0o755, []byte(completeScript)})
-	for shell, name := range map[string]string{"bash": "limpet.bash", "fish": "limpet.fish", "powershell": "limpet.ps1", "zsh": "_limpet"} {
+	for shell, name := range map[string]string{
+		"bash": "limpet.bash", "fish": "limpet.fish", "powershell": "limpet.ps1",
+		"zsh": "_limpet",
+	} {
 		text, err := exec.Command(r.binary(own()), "completion", shell).Output()
 		if err != nil {
 			return nil, err

@@ -105,7 +105,10 @@ func (r *release) writeSBOM(p platform) error {
 	of := strings.TrimPrefix(info.GoVersion, "go")
 	linked := []spdx.Component{{Name: "stdlib", Version: of, PURL: "pkg:golang/stdlib@" + of}}
 	for _, m := range info.Deps {
-		linked = append(linked, spdx.Component{Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version})
+		linked = append(
+			linked,
+			spdx.Component{Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version},
+		)
 	}
 	name := "limpet_" + r.version + "_" + p.String()
 	text, err := spdx.Marshal(spdx.Subject{

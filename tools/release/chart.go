@@ -25,7 +25,8 @@ const (
 // unreleased is the version that the chart and the manifests of the tree have.
 const unreleased = "0.0.0-unreleased"
 
-// writeChart writes the chart, as 'make deploy' put it together, as the archive that Helm reads, and as what a registry has of it.
+// writeChart writes the chart, as 'make deploy' put it together, as the archive that Helm reads, and as what a registry
+// has of it.
 func (r *release) writeChart() error {
 	files, err := readFolder(filepath.Join(r.deploy, "chart/limpet"))
 	if err != nil {
@@ -60,7 +61,11 @@ func (r *release) writeChart() error {
 // stamp puts the release's version, and its image by digest, where the tree has placeholders.
 func (r *release) stamp(text []byte) []byte {
 	text = bytes.ReplaceAll(text, []byte("ghcr.io/limpet-proxy/"), []byte(r.registry+"/"))
-	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("v"+unreleased), []byte(r.version)), []byte(unreleased), []byte(r.number))
+	return bytes.ReplaceAll(
+		bytes.ReplaceAll(text, []byte("v"+unreleased), []byte(r.version)),
+		[]byte(unreleased),
+		[]byte(r.number),
+	)
 }
 
 // chartImage is the chart as registries have it: "helm pull oci://" reads the layer, and lists the config.
@@ -77,7 +82,10 @@ func (r *release) chartImage(archive []byte) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	image, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1), static.NewLayer(archive, chartContent))
+	image, err := mutate.AppendLayers(
+		mutate.MediaType(empty.Image, types.OCIManifestSchema1),
+		static.NewLayer(archive, chartContent),
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -77,14 +77,19 @@ func (r *release) makeControllerFor(arch string, image v1.Image) (v1.Image, erro
 	if err != nil {
 		return nil, err
 	}
-	return configure(image, arch, r.labels("limpet", "compiles Gateway API into Envoy's configuration, and serves it"), func(c *v1.Config) {
-		c.Entrypoint, c.Cmd = []string{"/" + programPath}, nil
-		c.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"} // "limpet" is what Pods of proxies call it
-	})
+	return configure(
+		image,
+		arch,
+		r.labels("limpet", "compiles Gateway API into Envoy's configuration, and serves it"),
+		func(c *v1.Config) {
+			c.Entrypoint, c.Cmd = []string{"/" + programPath}, nil
+			c.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"} // "limpet" is what Pods of proxies call it
+		},
+	)
 }
 
-// writeEnvoy writes the image of Envoy with the filter in it: on its base for both architectures, or with the program of -envoy for
-// that of this machine alone, with the libraries that it needs.
+// writeEnvoy writes the image of Envoy with the filter in it: on its base for both architectures, or with the program
+// of -envoy for that of this machine alone, with the libraries that it needs.
 func (r *release) writeEnvoy(module []byte) error {
 	if r.envoyBase == "" && r.envoy == "" {
 		return errors.New("name a base of Envoy's image with -envoy-base, or a program with -envoy")
@@ -115,7 +120,11 @@ func (r *release) writeEnvoy(module []byte) error {
 }
 
 // makeIndex makes an image for each architecture, on the base if there is one.
-func (r *release) makeIndex(base string, archs []string, of func(arch string, on v1.Image) (v1.Image, error)) (v1.ImageIndex, error) {
+func (r *release) makeIndex(
+	base string,
+	archs []string,
+	of func(arch string, on v1.Image) (v1.Image, error),
+) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, arch := range archs {
 		on, err := readBase(base, arch)
@@ -183,8 +192,9 @@ func configure(image v1.Image, arch string, labels map[string]string, more func(
 func (r *release) labels(title, description string) map[string]string {
 	const prefix = "org.opencontainers.image."
 	return map[string]string{
-		prefix + "title": title, prefix + "description": description, prefix + "version": r.version, prefix + "licenses": "Apache-2.0",
-		prefix + "source": "https://github.com/limpet-proxy/limpet",
+		prefix + "title": title, prefix + "description": description, prefix + "version": r.version,
+		prefix + "licenses": "Apache-2.0",
+		prefix + "source":   "https://github.com/limpet-proxy/limpet",
 	}
 }
 
@@ -222,7 +232,14 @@ func dynamicProgram(path string) ([]file, error) {
 }
 
 // libraryFolders is where this machine has libraries, in the order in which its loader looks.
-var libraryFolders = []string{"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}
+var libraryFolders = []string{
+	"/lib/x86_64-linux-gnu",
+	"/lib/aarch64-linux-gnu",
+	"/lib64",
+	"/usr/lib64",
+	"/lib",
+	"/usr/lib",
+}
 
 // readLibrary reads one by its name or path.
 func readLibrary(library string) (file, error) {

@@ -28,12 +28,14 @@ func (r *release) writeKrew() error {
 		})
 	}
 	text, err := yaml.Marshal(map[string]any{
-		"apiVersion": "krew.googlecontainertools.github.com/v1alpha2", "kind": "Plugin", "metadata": map[string]string{"name": "limpet"},
+		"apiVersion": "krew.googlecontainertools.github.com/v1alpha2", "kind": "Plugin",
+		"metadata": map[string]string{"name": "limpet"},
 		"spec": map[string]any{
 			"version": r.version, "homepage": "https://github.com/limpet-proxy/limpet", "platforms": all,
 			"shortDescription": "Sticky sessions for Gateway API, with signed tokens",
 			"description": "Compiles and checks Gateway API objects with session persistence, says what becomes of a\n" +
-				"request's session and why, makes keys, and shows what Envoys run: the same program that\nserves them in the cluster.\n",
+				"request's session and why, makes keys, and shows what Envoys run: the same program that\nserves them in the " +
+				"cluster.\n",
 		},
 	})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// makeLocal makes the image of limpet for a cluster on this machine, or one of the same architecture, to which it comes without a
-// registry. It is called what the chart of the working tree calls it.
+// makeLocal makes the image of limpet for a cluster on this machine, or one of the same architecture, to which it comes
+// without a registry. It is called what the chart of the working tree calls it.
 func (r *release) makeLocal(file string) (err error) {
 	if r.work, err = os.MkdirTemp("", "limpet-image"); err != nil {
 		return err
@@ -22,8 +22,8 @@ func (r *release) makeLocal(file string) (err error) {
 	return r.writeLocal(file)
 }
 
-// writeLocal writes it as "docker save" does: "docker load", "kind load image-archive", "k3s ctr images import" and "minikube image load"
-// read that, of whichever version.
+// writeLocal writes it as "docker save" does: "docker load", "kind load image-archive", "k3s ctr images import" and
+// "minikube image load" read that, of whichever version.
 func (r *release) writeLocal(file string) error {
 	image, err := readBase(r.base, runtime.GOARCH)
 	if err == nil {

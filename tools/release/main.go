@@ -1,7 +1,7 @@
-// Command release makes what a release of limpet has, into one folder: archives with binaries, completions and man pages,
-// limpet.wasm, images, the chart, install.yaml, bills of materials, checksums, provenance, the manifest for krew, and the
-// Go module. "make release VERSION=v1.2.3" runs it. Equal commits give equal bytes, wherever they are built; only signatures
-// differ. With -push it sends images and chart to a registry instead.
+// Command release makes what a release of limpet has, into one folder: archives with binaries, completions and man
+// pages, limpet.wasm, images, the chart, install.yaml, bills of materials, checksums, provenance, the manifest for
+// krew, and the Go module. "make release VERSION=v1.2.3" runs it. Equal commits give equal bytes, wherever they are
+// built; only signatures differ. With -push it sends images and chart to a registry instead.
 package main
 
 import (
@@ -45,7 +45,12 @@ func main() {
 	var push, insecure bool
 	var local string
 	flag.StringVar(&r.version, "version", "", "the release's `VERSION`, such as v1.2.3")
-	flag.StringVar(&r.deploy, "deploy", "dist/deploy", "the `FOLDER` where 'make deploy' has put the chart and install.yaml")
+	flag.StringVar(
+		&r.deploy,
+		"deploy",
+		"dist/deploy",
+		"the `FOLDER` where 'make deploy' has put the chart and install.yaml",
+	)
 	flag.StringVar(&r.out, "out", "dist/release", "the `FOLDER` for what is made; what is in it is removed")
 	flag.StringVar(&r.registry, "registry", "ghcr.io/limpet-proxy", "`REGISTRY/PREFIX` of images")
 	flag.StringVar(&r.base, "base", "", "build the image of limpet on `IMAGE@DIGEST` (default: on nothing)")

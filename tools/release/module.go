@@ -17,8 +17,8 @@ import (
 // modulePath is that of go.mod.
 const modulePath = "github.com/limpet-proxy/limpet"
 
-// writeModule writes what "go install" gets: the tree with the filters in it, as a module proxy has it, and as a commit to tag. The
-// filters are in no commit of a branch; in the tagged one they are, and so in the module of that version.
+// writeModule writes what "go install" gets: the tree with the filters in it, as a module proxy has it, and as a commit
+// to tag. The filters are in no commit of a branch; in the tagged one they are, and so in the module of that version.
 func (r *release) writeModule() error {
 	commit, err := r.makeCommit()
 	if err != nil {
@@ -48,7 +48,8 @@ func (r *release) writeModule() error {
 		return err
 	}
 	for name, data := range map[string][]byte{
-		"list": []byte(r.version + "\n"), r.version + ".info": info, r.version + ".mod": needs, r.version + ".zip": zipped.Bytes(),
+		"list": []byte(r.version + "\n"), r.version + ".info": info, r.version + ".mod": needs,
+		r.version + ".zip": zipped.Bytes(),
 	} {
 		if err := r.write(filepath.Join("goproxy", modulePath, "@v", name), data); err != nil {
 			return err
@@ -57,8 +58,8 @@ func (r *release) writeModule() error {
 	return nil
 }
 
-// makeCommit makes a commit on top of HEAD that has the filters too. Nothing refers to it but what is printed: a tag may. It is the
-// same wherever it is made, for its author and time are those of HEAD.
+// makeCommit makes a commit on top of HEAD that has the filters too. Nothing refers to it but what is printed: a tag
+// may. It is the same wherever it is made, for its author and time are those of HEAD.
 func (r *release) makeCommit() (string, error) {
 	filters, err := r.filters()
 	if err != nil {
@@ -95,7 +96,16 @@ func (r *release) makeCommit() (string, error) {
 	for _, role := range []string{"AUTHOR", "COMMITTER"} {
 		env = append(env, "GIT_"+role+"_NAME="+by[0], "GIT_"+role+"_EMAIL="+by[1], "GIT_"+role+"_DATE="+by[2])
 	}
-	return r.gitWith(env, "commit-tree", "-p", "HEAD", "-m", "release: "+r.version+" with its filters", "--no-gpg-sign", tree)
+	return r.gitWith(
+		env,
+		"commit-tree",
+		"-p",
+		"HEAD",
+		"-m",
+		"release: "+r.version+" with its filters",
+		"--no-gpg-sign",
+		tree,
+	)
 }
 
 // extract writes the tree of a commit into a folder.

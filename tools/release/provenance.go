@@ -64,14 +64,18 @@ func (r *release) subjects() (all []resource, err error) {
 // buildType says how to build a release.
 const buildType = "https://github.com/limpet-proxy/limpet/blob/main/docs/install.md#build-a-release"
 
-// writeProvenance writes which sources and tools the files come from: a statement of in-toto with SLSA's predicate, version 1.
+// writeProvenance writes which sources and tools the files come from: a statement of in-toto with SLSA's predicate,
+// version 1.
 func (r *release) writeProvenance() error {
 	subjects, err := r.subjects()
 	if err != nil {
 		return err
 	}
 	for _, i := range r.digests {
-		subjects = append(subjects, resource{Name: i.Reference, Digest: map[string]string{"sha256": strings.TrimPrefix(i.Digest, "sha256:")}})
+		subjects = append(
+			subjects,
+			resource{Name: i.Reference, Digest: map[string]string{"sha256": strings.TrimPrefix(i.Digest, "sha256:")}},
+		)
 	}
 	commit, err := r.git("rev-parse", "HEAD")
 	if err != nil {
@@ -82,8 +86,13 @@ func (r *release) writeProvenance() error {
 		"_type": "https://in-toto.io/Statement/v1", "subject": subjects, "predicateType": "https://slsa.dev/provenance/v1",
 		"predicate": map[string]any{
 			"buildDefinition": map[string]any{
-				"buildType":          buildType,
-				"externalParameters": map[string]string{"version": r.version, "source": source, "base": r.base, "envoyBase": r.envoyBase},
+				"buildType": buildType,
+				"externalParameters": map[string]string{
+					"version":   r.version,
+					"source":    source,
+					"base":      r.base,
+					"envoyBase": r.envoyBase,
+				},
 				"internalParameters": map[string]string{"go": runtime.Version()},
 				"resolvedDependencies": []resource{
 					{URI: source + "@" + commit, Digest: map[string]string{"gitCommit": commit}},

@@ -16,7 +16,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// push sends what was made to the registry, and prints each image by digest: the one that images.txt says, or it is an error.
+// push sends what was made to the registry, and prints each image by digest: the one that images.txt says, or it is an
+// error.
 func (r *release) push(ctx context.Context, stdout io.Writer, insecure bool) error {
 	text, err := os.ReadFile(filepath.Join(r.out, imagesName))
 	if err != nil {

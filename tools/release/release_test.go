@@ -2,22 +2,9 @@ package main
 
 import (
 	"archive/tar"
-	"bytes"
 	"compress/gzip"
-	"context"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"io"
-	"log"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -25,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -177,14 +163,6 @@ func TestLocalImage(t *testing.T) {
 	}
 }
 
-// startRegistry gives the address of an empty registry on this machine.
-func startRegistry(t *testing.T) string {
-	t.Helper()
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	t.Cleanup(server.Close)
-	return strings.TrimPrefix(server.URL, "http://")
-}
-
 // TestImageOnABase: a base is named by its digest, and each architecture gets the base's own layers.
 func TestImageOnABase(t *testing.T) {
 	at := startRegistry(t)
@@ -257,48 +235,6 @@ func TestEnvoyImage(t *testing.T) {
 	}
 }
 
-// TestPushTakesWhatWasMade: images and chart are in the registry under the digests that images.txt says; another one's is an error.
-func TestPushTakesWhatWasMade(t *testing.T) {
-	r := newRelease(t)
-	r.registry = startRegistry(t) + "/limpet-proxy"
-	if err := errors.Join(r.writeImages(), r.writeChart(), r.writeChecksums()); err != nil {
-		t.Fatal(err)
-	}
-	var printed bytes.Buffer
-	if err := r.push(context.Background(), &printed, true); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Fields(printed.String())
-	if len(lines) != 4 {
-		t.Fatalf("pushed %q", lines)
-	}
-	for _, pinned := range lines {
-		at, err := name.NewDigest(pinned)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := remote.Get(at); err != nil {
-			t.Errorf("%s: %v", pinned, err)
-		}
-	}
-	chart, err := name.NewTag(r.registry + "/charts/limpet:1.2.3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := remote.Image(chart)
-	if err != nil {
-		t.Fatal(err)
-	}
-	manifest, err := image.Manifest()
-	if err != nil || manifest.Config.MediaType != chartConfig || manifest.Layers[0].MediaType != chartContent {
-		t.Errorf("%+v, %v", manifest, err)
-	}
-	writeFile(t, filepath.Join(r.out, "limpet-1.2.3.tgz"), "another")
-	if err := r.push(context.Background(), io.Discard, true); err == nil || !strings.Contains(err.Error(), "another digest") {
-		t.Errorf("a chart that is not the one of images.txt: %v", err)
-	}
-}
-
 // TestChartIsStamped: chart and manifests of a release name its version, and its image by digest.
 func TestChartIsStamped(t *testing.T) {
 	r := newRelease(t)
@@ -325,126 +261,6 @@ func TestChartIsStamped(t *testing.T) {
 	manifests := readFile(t, filepath.Join(r.out, "install.yaml"))
 	if !strings.Contains(manifests, "image: "+r.digests[0].pinned()) || strings.Contains(manifests, unreleased) {
 		t.Error("install.yaml does not name the image by digest")
-	}
-}
-
-// TestSums: each file of the release has a line, and what is signed can be verified by the key's other half.
-func TestSums(t *testing.T) {
-	for _, kind := range []string{"ECDSA", "Ed25519"} {
-		t.Run(kind, func(t *testing.T) {
-			r := newRelease(t)
-			if err := errors.Join(r.writeImages(), r.writeChecksums(), r.writeProvenance()); err != nil {
-				t.Fatal(err)
-			}
-			sums := readFile(t, filepath.Join(r.out, sumsName))
-			for line := range strings.Lines(sums) {
-				sum, file, _ := strings.Cut(strings.TrimSpace(line), "  ")
-				if got := strings.TrimPrefix(digestOf([]byte(readFile(t, filepath.Join(r.out, file)))), "sha256:"); got != sum {
-					t.Errorf("%s: %s, want %s", file, got, sum)
-				}
-			}
-			if strings.Count(sums, "\n") != 5 { // limpet.wasm, three images, and their digests
-				t.Errorf("checksums of\n%s", sums)
-			}
-			checkSignatures(t, r, kind, sums)
-		})
-	}
-}
-
-// checkSignatures signs with a fresh key, and verifies both signatures.
-func checkSignatures(t *testing.T, r *release, kind, sums string) {
-	t.Helper()
-	verify := writeKey(t, r, kind)
-	if err := r.sign(); err != nil {
-		t.Fatal(err)
-	}
-	signature, err := base64.StdEncoding.DecodeString(strings.TrimSpace(readFile(t, filepath.Join(r.out, sumsName+".sig"))))
-	if err != nil || !verify([]byte(sums), signature) {
-		t.Errorf("the checksums' signature: %v", err)
-	}
-	var envelope struct {
-		PayloadType string
-		Payload     []byte
-		Signatures  []struct{ Sig []byte }
-	}
-	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(r.out, "provenance.dsse.json"))), &envelope); err != nil {
-		t.Fatal(err)
-	}
-	if !verify(preAuthentication(envelope.Payload), envelope.Signatures[0].Sig) || envelope.PayloadType != payloadType {
-		t.Error("the provenance's signature is no good")
-	}
-	if string(envelope.Payload) != readFile(t, filepath.Join(r.out, provenanceName)) {
-		t.Error("another statement is in the envelope")
-	}
-}
-
-// writeKey writes a fresh private key, and gives what verifies with its other half.
-func writeKey(t *testing.T, r *release, kind string) func(text, signature []byte) bool {
-	t.Helper()
-	var private any
-	var verify func(text, signature []byte) bool
-	if kind == "ECDSA" {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		private, verify = key, func(text, signature []byte) bool {
-			sum := sha256.Sum256(text)
-			return ecdsa.VerifyASN1(&key.PublicKey, sum[:], signature)
-		}
-	} else {
-		public, key, err := ed25519.GenerateKey(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		private, verify = key, func(text, signature []byte) bool { return ed25519.Verify(public, text, signature) }
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.key = filepath.Join(t.TempDir(), "key.pem")
-	writeFile(t, r.key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})))
-	return verify
-}
-
-// TestProvenance: the statement names each file and image, the commit and the version.
-func TestProvenance(t *testing.T) {
-	r := newRelease(t)
-	if err := errors.Join(r.writeImages(), r.writeChecksums(), r.writeProvenance()); err != nil {
-		t.Fatal(err)
-	}
-	var statement struct {
-		Type          string `json:"_type"`
-		PredicateType string
-		Subject       []resource
-		Predicate     struct {
-			BuildDefinition struct {
-				ExternalParameters   map[string]string
-				ResolvedDependencies []resource
-			}
-			RunDetails struct{ Builder struct{ ID string } }
-		}
-	}
-	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(r.out, provenanceName))), &statement); err != nil {
-		t.Fatal(err)
-	}
-	names := ""
-	for _, s := range statement.Subject {
-		if len(s.Digest["sha256"]) != 64 {
-			t.Errorf("%s has no SHA-256", s.Name)
-		}
-		names += s.Name + "\n"
-	}
-	for _, want := range []string{"limpet.wasm\n", sumsName + "\n", "ghcr.io/limpet-proxy/limpet:v1.2.3\n", "ghcr.io/limpet-proxy/limpet-filter:v1.2.3\n"} {
-		if !strings.Contains(names, want) {
-			t.Errorf("no subject %s among\n%s", want, names)
-		}
-	}
-	d := statement.Predicate.BuildDefinition
-	if statement.PredicateType != "https://slsa.dev/provenance/v1" || d.ExternalParameters["version"] != "v1.2.3" ||
-		len(d.ResolvedDependencies[0].Digest["gitCommit"]) != 40 || statement.Predicate.RunDetails.Builder.ID != r.builder {
-		t.Errorf("%+v", statement)
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"path/filepath"
 )
 
-// sign signs the checksums and the provenance, if there is a key: SHA256SUMS.sig is what "openssl" and "cosign verify-blob" read,
-// and the provenance gets an envelope of DSSE. Images are in both by their digests.
+// sign signs the checksums and the provenance, if there is a key: SHA256SUMS.sig is what "openssl" and "cosign
+// verify-blob" read, and the provenance gets an envelope of DSSE. Images are in both by their digests.
 func (r *release) sign() error {
 	if r.key == "" {
 		fmt.Fprintln(os.Stderr, "release: nothing is signed, for -key names no key")

@@ -130,7 +130,7 @@ func (c *comparer) keepText(in *input) error {
 
 // summary says how much was compared, and what differs.
 type summary struct {
-	started, told time.Time
+	started, reported time.Time
 
 	inputs, compiled, refused, crashed               int
 	configurations, problems, statuses, descriptions int
@@ -175,11 +175,11 @@ func (s *summary) add(r compared) {
 // showProgress tells now and then how far the comparison is.
 func (s *summary) showProgress(all int) {
 	const every = 10 * time.Second
-	if s.told.IsZero() {
-		s.told = time.Now()
+	if s.reported.IsZero() {
+		s.reported = time.Now()
 	}
-	if time.Since(s.told) >= every {
-		s.told = time.Now()
+	if time.Since(s.reported) >= every {
+		s.reported = time.Now()
 		fmt.Fprintf(os.Stderr, "same: %d of %d inputs, %d differ\n", s.inputs, all, s.differing)
 	}
 }

@@ -179,7 +179,8 @@ func readGolden(file, keyFile string) (golden, error) {
 	}
 	f, err := parseOptions(data, keyFile)
 	base, _, _ := strings.Cut(file, ".in.")
-	if strings.HasPrefix(filepath.Base(base), "err-") && !f.strict { // as the golden tests: to see what is refused, and nothing else
+	// as the golden tests: to see what is refused, and nothing else
+	if strings.HasPrefix(filepath.Base(base), "err-") && !f.strict {
 		f.strict, f.writing = true, append(f.writing, "--fail-on=refused")
 	}
 	return golden{input{

@@ -58,18 +58,21 @@ func serveApplication() (port string, err error) {
 	if err != nil {
 		return "", err
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if cookie := r.Header.Get(SetCookie); cookie != "" {
-			w.Header().Set("Set-Cookie", cookie)
-		}
-	})}
+	server := &http.Server{
+		ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if cookie := r.Header.Get(SetCookie); cookie != "" {
+				w.Header().Set("Set-Cookie", cookie)
+			}
+		}),
+	}
 	go func() { _ = server.Serve(listener) }()
 	_, port, err = net.SplitHostPort(listener.Addr().String())
 	return port, err
 }
 
-// Deploy compiles a deployment in a folder of its own and starts an Envoy on it, whose instructions can be counted. Its contestant
-// has the given name.
+// Deploy compiles a deployment in a folder of its own and starts an Envoy on it, whose instructions can be counted. Its
+// contestant has the given name.
 func (r *Rig) Deploy(keys, name string, d Deployment) (*Envoy, error) {
 	ports, err := freeport.FindMany(2)
 	if err != nil {
@@ -95,9 +98,20 @@ func (r *Rig) Deploy(keys, name string, d Deployment) (*Envoy, error) {
 	if err != nil {
 		return nil, err
 	}
-	arguments := r.arguments(d, "compile", "-f", file, "-t", "envoy", "-o", filepath.Join(dir, "out"), "--bind", "127.0.0.1")
-	if said, err := exec.Command(filepath.Join(r.root, "bin", "limpet"), arguments...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("limpet compile: %w\n%s", err, said)
+	arguments := r.arguments(
+		d,
+		"compile",
+		"-f",
+		file,
+		"-t",
+		"envoy",
+		"-o",
+		filepath.Join(dir, "out"),
+		"--bind",
+		"127.0.0.1",
+	)
+	if printed, err := exec.Command(filepath.Join(r.root, "bin", "limpet"), arguments...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("limpet compile: %w\n%s", err, printed)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "out", "envoy.yaml"))
 	if err != nil {
@@ -144,8 +158,10 @@ func (r *Rig) deployServed(keys, dir string, in documentFields, admin int) (*Env
 		if err != nil {
 			return nil, err
 		}
-		server = exec.Command(limpet, r.arguments(in.Deployment, "serve", "-f", file, "--bind", "127.0.0.1", "--listen", listen,
-			"--admin", loopback(ports[1]), "--state-dir", filepath.Join(dir, "state"))...)
+		server = exec.Command(
+			limpet,
+			r.arguments(in.Deployment, "serve", "-f", file, "--bind", "127.0.0.1", "--listen", listen,
+				"--admin", loopback(ports[1]), "--state-dir", filepath.Join(dir, "state"))...)
 		server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 		if err := startUntil(server, "changes of the input reach Envoys"); err != nil {
 			return nil, err
@@ -183,16 +199,16 @@ func (in documentFields) write(dir string) (file string, err error) {
 
 // startUntil starts a command, and waits until it has said the words.
 func startUntil(command *exec.Cmd, words string) error {
-	said := &output{words: words, done: make(chan struct{})}
-	command.Stdout, command.Stderr = said, said
+	printed := &output{words: words, done: make(chan struct{})}
+	command.Stdout, command.Stderr = printed, printed
 	if err := command.Start(); err != nil {
 		return err
 	}
 	select {
-	case <-said.done:
+	case <-printed.done:
 		return nil
 	case <-time.After(readyWithin):
-		return fmt.Errorf("%s does not say %q:\n%s", command, words, said.text.String())
+		return fmt.Errorf("%s does not say %q:\n%s", command, words, printed.text.String())
 	}
 }
 

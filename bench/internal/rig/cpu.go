@@ -85,14 +85,16 @@ func worker(pid int) (string, error) {
 		return "", err
 	}
 	for _, thread := range threads {
-		if name, err := os.ReadFile(filepath.Join(thread, "comm")); err == nil && strings.TrimSpace(string(name)) == "wrk:worker_0" {
+		if name, err := os.ReadFile(filepath.Join(thread, "comm")); err == nil &&
+			strings.TrimSpace(string(name)) == "wrk:worker_0" {
 			return thread, nil
 		}
 	}
 	return "", fmt.Errorf("process %d has no thread wrk:worker_0", pid)
 }
 
-// ReadCPU gives the processor time that a thread has used, in user and system mode (the first field of schedstat, in ns).
+// ReadCPU gives the processor time that a thread has used, in user and system mode (the first field of schedstat, in
+// ns).
 func ReadCPU(thread string) (time.Duration, error) {
 	text, err := os.ReadFile(filepath.Join(thread, "schedstat"))
 	if err != nil {

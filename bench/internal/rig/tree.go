@@ -159,7 +159,9 @@ func (l listenerTree) carry(config *policyconfig.Config) error {
 			return err
 		}
 		route["name"] = named
-		route["metadata"] = object{"filter_metadata": object{policyconfig.RouteMetadata: object{policyconfig.RouteField: text}}}
+		route["metadata"] = object{
+			"filter_metadata": object{policyconfig.RouteMetadata: object{policyconfig.RouteField: text}},
+		}
 	}
 	config.Policies = slices.DeleteFunc(config.Policies, func(p policyconfig.Policy) bool { return carried[p.Name] })
 	return nil

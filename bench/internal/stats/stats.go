@@ -1,5 +1,5 @@
-// Package stats compares measurements that were taken side by side, in rounds: what it says of them holds for the rounds
-// as they are paired, so that whatever slows a whole round down cancels out.
+// Package stats compares measurements that were taken side by side, in rounds: what it says of them holds for the
+// rounds as they are paired, so that whatever slows a whole round down cancels out.
 package stats
 
 import (
@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// resamples is how many times the rounds are drawn anew for an interval.
+// resamples is how many times the rounds are drawn again for an interval.
 const resamples = 4000
 
 // Interval is an estimate with its 90 % interval.
@@ -33,8 +33,8 @@ func Median(values []float64) float64 {
 // repeats.
 type Estimate func(rounds []int) float64
 
-// Bootstrap gives an estimate its interval: the middle 90 % of what it is over samples of the rounds, drawn with repeats.
-// Each sample takes all of a round's measurements together, which is what pairs them. The same rounds give the
+// Bootstrap gives an estimate its interval: the middle 90 % of what it is over samples of the rounds, drawn with
+// repeats. Each sample takes all of a round's measurements together, which is what pairs them. The same rounds give the
 // same interval.
 func Bootstrap(rounds int, estimate Estimate) Interval {
 	if rounds == 0 {

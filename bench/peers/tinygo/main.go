@@ -1,5 +1,5 @@
-// Command tinygo is a proxy-wasm filter that does nothing, as the Go SDK's template makes it: the least that a filter in
-// TinyGo costs when its price is not looked at. make bench compares limpet with it.
+// Command tinygo is a proxy-wasm filter that does nothing, as the Go SDK's template makes it: the least that a filter
+// in TinyGo costs when its price is not looked at. make bench compares limpet with it.
 package main
 
 import (

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Files are those of the chart as it is released, by their paths in it: the folder's, and the CRDs as templates of a chart in it, for
-// Helm's own folder for them knows no upgrade.
+// Files are those of the chart as it is released, by their paths in it: the folder's, and the CRDs as templates of a
+// chart in it, for Helm's own folder for them knows no upgrade.
 func Files(root string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := filepath.WalkDir(Folder(root), func(path string, entry fs.DirEntry, err error) error {
@@ -44,8 +44,8 @@ func Files(root string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// keepCRD adds the annotation by which Helm keeps an object when the chart goes, for with a CRD all policies would, and hides from Helm
-// what looks like a template.
+// keepCRD adds the annotation by which Helm keeps an object when the chart goes, for with a CRD all policies would, and
+// hides from Helm what looks like a template.
 func keepCRD(text string) ([]byte, error) {
 	const annotations = "\n  annotations:\n"
 	if strings.Count(text, annotations) != 1 {

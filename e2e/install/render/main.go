@@ -1,5 +1,5 @@
-// Command render writes what is made from the chart: its README, and below dist/deploy the chart with its CRDs and install.yaml, as they
-// are released.
+// Command render writes what is made from the chart: its README, and below dist/deploy the chart with its CRDs and
+// install.yaml, as they are released.
 package main
 
 import (
@@ -29,7 +29,8 @@ func write(root string) error {
 	if err != nil {
 		return err
 	}
-	if err := chart.WriteFiles(filepath.Join(root, "dist/deploy"), map[string][]byte{"install.yaml": []byte(install)}); err != nil {
+	if err := chart.WriteFiles(filepath.Join(root, "dist/deploy"),
+		map[string][]byte{"install.yaml": []byte(install)}); err != nil {
 		return err
 	}
 	return chart.Write(root, filepath.Join(root, "dist/deploy/chart/limpet"))

@@ -1,5 +1,5 @@
-// Package attack is what strangers and tenants try who want "limpet serve" to end, or others not to be served: each attack goes on, from
-// as many connections as it is told, until its time is over.
+// Package attack is what strangers and tenants try who want "limpet serve" to end, or others not to be served: each
+// attack goes on, from as many connections as it is told, until its time is over.
 package attack
 
 import (

@@ -55,12 +55,20 @@ func names(number int) (all []string) {
 
 // endlessNames asks for names of four bytes.
 func endlessNames(ctx context.Context, on Target) error {
-	return goOn(ctx, on, func(names []string) *request { return &request{TypeUrl: endpoints, ResourceNamesSubscribe: names} })
+	return goOn(
+		ctx,
+		on,
+		func(names []string) *request { return &request{TypeUrl: endpoints, ResourceNamesSubscribe: names} },
+	)
 }
 
 // takenBack takes names back that it never asked for.
 func takenBack(ctx context.Context, on Target) error {
-	return goOn(ctx, on, func(names []string) *request { return &request{TypeUrl: endpoints, ResourceNamesUnsubscribe: names} })
+	return goOn(
+		ctx,
+		on,
+		func(names []string) *request { return &request{TypeUrl: endpoints, ResourceNamesUnsubscribe: names} },
+	)
 }
 
 // goOn sends messages with names that are others each time, until the other side ends it.
@@ -77,7 +85,11 @@ func goOn(ctx context.Context, on Target, next func(names []string) *request) er
 // otherGateways says to be of a Gateway that is not there, of a long name.
 func otherGateways(ctx context.Context, on Target) error {
 	return greet(ctx, on, func(first *request) {
-		first.Node.Cluster = fmt.Sprintf("a/%d-%s", rand.Uint64(), strings.Repeat("x", 200<<10)) //nolint:gosec // a name is no secret
+		first.Node.Cluster = fmt.Sprintf(
+			"a/%d-%s",
+			rand.Uint64(),
+			strings.Repeat("x", 200<<10),
+		) //nolint:gosec // a name is no secret
 	})
 }
 

@@ -37,7 +37,8 @@ func open(ctx context.Context, on Target) (*frames, error) {
 	return f, nil
 }
 
-// framed sends frames until they are all sent, or no more can be, and waits until the other side has ended the connection.
+// framed sends frames until they are all sent, or no more can be, and waits until the other side has ended the
+// connection.
 func framed(ctx context.Context, on Target, send func(*frames) error) error {
 	f, err := open(ctx, on)
 	if err != nil {

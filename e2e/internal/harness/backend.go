@@ -57,11 +57,11 @@ type Backend struct {
 	health *health.Server // of a gRPC server
 }
 
-// Fault is how a backend fails on its own, whatever it is asked.
+// Fault is how a backend fails on its own, whatever is requested.
 type Fault int
 
-// The faults: none, a connection reset before the answer (RST), 503 to every request, and a failure of health checks alone: 503
-// to requests for ReadyPath, or NOT_SERVING.
+// The faults: none, a connection reset before the answer (RST), 503 to every request, and a failure of health checks
+// alone: 503 to requests for ReadyPath, or NOT_SERVING.
 const (
 	NoFault Fault = iota
 	FaultReset

@@ -110,7 +110,12 @@ func (s *sessionClient) run(ctx context.Context, c *Clients) Tally {
 			tally.Moves[Move{s.home, response.Backend}]++
 			s.home = response.Backend
 		}
-		c.progress.Say("%d clients at work; one of them has sent %d requests, with %d errors", len(c.all), tally.Requests, tally.Failed())
+		c.progress.Say(
+			"%d clients at work; one of them has sent %d requests, with %d errors",
+			len(c.all),
+			tally.Requests,
+			tally.Failed(),
+		)
 		pause(ctx, c.Every-time.Since(begin), err)
 	}
 	return tally

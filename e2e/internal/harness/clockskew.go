@@ -17,7 +17,8 @@ func SkewedClock(t testing.TB, by time.Duration) []string {
 	}
 	library := filepath.Join(t.TempDir(), "clockskew.so")
 	source := filepath.Join(Root(t), "e2e", "testdata", "clockskew.c")
-	if output, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library, source).CombinedOutput(); err != nil {
+	if output, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library,
+		source).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", source, err, output)
 	}
 	return []string{"LD_PRELOAD=" + library, fmt.Sprintf("LIMPET_E2E_SKEW=%d", int(by.Seconds()))}

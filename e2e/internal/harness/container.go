@@ -12,11 +12,14 @@ import (
 // container is where limpets are put that a test starts; empty for nowhere.
 var container string
 
-// Contain gives the limpets that a test starts from now on the memory of a container: a control group with a limit, which ends what needs
-// more. It tells whether that can be done here.
+// Contain gives the limpets that a test starts from now on the memory of a container: a control group with a limit,
+// which ends what needs more. It tells whether that can be done here.
 func Contain(t testing.TB, bytes int) bool {
 	t.Helper()
-	for folder, file := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes", "/sys/fs/cgroup": "memory.max"} {
+	for folder, file := range map[string]string{
+		"/sys/fs/cgroup/memory": "memory.limit_in_bytes",
+		"/sys/fs/cgroup":        "memory.max",
+	} {
 		group := filepath.Join(folder, fmt.Sprintf("limpet-test-%d", os.Getpid()))
 		if os.Mkdir(group, 0o700) != nil {
 			continue

@@ -9,8 +9,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Discovery serves the plugin and its configuration, with all policies, from a file that Envoy watches (ECDS), so that a
-// test can change the configuration of a running Envoy.
+// Discovery serves the plugin and its configuration, with all policies, from a file that Envoy watches (ECDS), so that
+// a test can change the configuration of a running Envoy.
 type Discovery struct {
 	// Broken makes the first configuration one that the plugin refuses.
 	Broken bool
@@ -48,7 +48,7 @@ func (d *Discovery) Set(t testing.TB, config policyconfig.Config) {
 	d.publish(t)
 }
 
-// SetText moves another text into place as the plugin's configuration, be it valid or not.
+// SetText moves another text into place as the plugin's configuration, valid or not.
 func (d *Discovery) SetText(t testing.TB, text string) {
 	t.Helper()
 	d.plugin.SetPluginText(t, text)

@@ -24,6 +24,8 @@ func StartDNS(t testing.TB, names map[string][]string) *DNS {
 func (d *DNS) AskDNS(tree Tree) {
 	for _, c := range tree.Find(func(m map[string]any) bool { return m["typed_dns_resolver_config"] != nil }) {
 		resolver := c["typed_dns_resolver_config"].(map[string]any)["typed_config"].(map[string]any)
-		resolver["resolvers"] = []any{map[string]any{"socket_address": map[string]any{"address": "127.0.0.1", "port_value": d.Port}}}
+		resolver["resolvers"] = []any{
+			map[string]any{"socket_address": map[string]any{"address": "127.0.0.1", "port_value": d.Port}},
+		}
 	}
 }

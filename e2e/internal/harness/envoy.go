@@ -51,8 +51,8 @@ func (c *Compiled) StartAlone(t testing.TB) *Envoy {
 	return c.launch(t, nil, "--use-dynamic-base-id", "--base-id-path", c.baseIDPath())
 }
 
-// StartWithoutVMs starts Envoy with room for the VM in which it tries the plugin out and for no worker's: V8 asks for 10 GB
-// of address space for each. Envoy says so in its log and serves.
+// StartWithoutVMs starts Envoy with room for the VM in which it tries the plugin out and for no worker's: V8 asks for
+// 10 GB of address space for each. Envoy says so in its log and serves.
 func (c *Compiled) StartWithoutVMs(t testing.TB) *Envoy {
 	t.Helper()
 	for gigabytes := 16; gigabytes <= 64; gigabytes += 2 {

@@ -22,10 +22,12 @@ const Allowed = "Authorization: Bearer good"
 
 // grants are the headers that they would have backends see: their own, and those by which the proxy works.
 var grants = map[string]string{
-	"X-User": "alice", "X-Limpet-Pin": "127.0.0.1:1", "X-Envoy-Upstream-Rq-Timeout-Ms": "1", "X-Forwarded-For": "192.0.2.1",
+	"X-User": "alice", "X-Limpet-Pin": "127.0.0.1:1", "X-Envoy-Upstream-Rq-Timeout-Ms": "1",
+	"X-Forwarded-For": "192.0.2.1",
 }
 
-// Authorizer is an authorization service: it lets requests through that have the header Allowed, and answers 401 to others.
+// Authorizer is an authorization service: it lets requests through that have the header Allowed, and answers 401 to
+// others.
 type Authorizer struct {
 	*Backend
 	mu   sync.Mutex
@@ -57,22 +59,25 @@ func NewHTTPAuthorizer(t testing.TB) *Authorizer {
 	t.Helper()
 	listener := listenAnywhere(t)
 	a := &Authorizer{Backend: &Backend{Name: "authorizer", Address: listener.Addr().String()}}
-	server := &http.Server{ReadHeaderTimeout: readHeaderTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		asked := Asked{Path: r.URL.RequestURI(), Body: string(body), Headers: map[string]string{"host": r.Host}}
-		for name, values := range r.Header {
-			asked.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
-		}
-		if !a.decide(asked) {
-			w.Header().Set("X-Reason", "no token")
-			http.Error(w, "denied", http.StatusUnauthorized)
-			return
-		}
-		for name, value := range grants {
-			w.Header().Set(name, value)
-		}
-		_, _ = io.WriteString(w, "let through")
-	})}
+	server := &http.Server{
+		ReadHeaderTimeout: readHeaderTimeout,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			asked := Asked{Path: r.URL.RequestURI(), Body: string(body), Headers: map[string]string{"host": r.Host}}
+			for name, values := range r.Header {
+				asked.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
+			}
+			if !a.decide(asked) {
+				w.Header().Set("X-Reason", "no token")
+				http.Error(w, "denied", http.StatusUnauthorized)
+				return
+			}
+			for name, value := range grants {
+				w.Header().Set(name, value)
+			}
+			_, _ = io.WriteString(w, "let through")
+		}),
+	}
 	a.server = server
 	go func() { _ = server.Serve(listener) }() // returns when the listener is closed
 	t.Cleanup(a.Close)
@@ -104,7 +109,13 @@ func (a *Authorizer) Check(_ context.Context, r *authv3.CheckRequest) (*authv3.C
 	}
 	ok := &authv3.OkHttpResponse{}
 	for name, value := range grants {
-		ok.Headers = append(ok.Headers, &corev3.HeaderValueOption{Header: &corev3.HeaderValue{Key: strings.ToLower(name), Value: value}})
+		ok.Headers = append(
+			ok.Headers,
+			&corev3.HeaderValueOption{Header: &corev3.HeaderValue{Key: strings.ToLower(name), Value: value}},
+		)
 	}
-	return &authv3.CheckResponse{Status: &status.Status{}, HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: ok}}, nil
+	return &authv3.CheckResponse{
+		Status:       &status.Status{},
+		HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: ok},
+	}, nil
 }

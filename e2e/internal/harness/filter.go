@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Native says that the tests run on the native filter: LIMPET_FILTER=native. What they ask of Envoy is the same with both.
+// Native says that the tests run on the native filter: LIMPET_FILTER=native. What they ask of Envoy is the same with
+// both.
 func Native() bool { return os.Getenv("LIMPET_FILTER") == "native" }
 
 // WasmOnly leaves a test out where the native filter has nothing of what it is about.
@@ -64,8 +65,8 @@ func FilterState(name string) string {
 	return "%FILTER_STATE(" + name + ":PLAIN)%"
 }
 
-// EmptyHeader is the value of a session header that is taken away: Envoy's interface for modules can't set an empty one, so the
-// native filter sets an empty list.
+// EmptyHeader is the value of a session header that is taken away: Envoy's interface for modules can't set an empty
+// one, so the native filter sets an empty list.
 func EmptyHeader() string {
 	if Native() {
 		return ","

@@ -34,7 +34,9 @@ import (
 func NewGRPCBackend(t testing.TB, name string) *Backend {
 	t.Helper()
 	listener := listenAnywhere(t)
-	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error { return serveCall(name, stream) }))
+	server := grpc.NewServer(
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error { return serveCall(name, stream) }),
+	)
 	healthy := health.NewServer()
 	healthy.SetServingStatus("shop.Cart", healthpb.HealthCheckResponse_SERVING)
 	healthpb.RegisterHealthServer(server, healthy)

@@ -38,7 +38,10 @@ func ParseRing(t testing.TB, text string) Ring {
 	}
 	var r Ring
 	for _, k := range parsed.Keys {
-		r.keys = append(r.keys, token.Key{ID: k.ID, Secret: k.Secret, NotBefore: int64(k.NotBefore), NotAfter: int64(k.NotAfter)})
+		r.keys = append(
+			r.keys,
+			token.Key{ID: k.ID, Secret: k.Secret, NotBefore: int64(k.NotBefore), NotAfter: int64(k.NotAfter)},
+		)
 	}
 	return r
 }

@@ -10,7 +10,12 @@ import (
 type Head = load.Head
 
 // SendLoad sends count requests without bodies as fast as Envoy answers, as load.Send does.
-func (e *Envoy) SendLoad(t testing.TB, count int, request func(i int, buf []byte) []byte, check func(i int, head Head)) {
+func (e *Envoy) SendLoad(
+	t testing.TB,
+	count int,
+	request func(i int, buf []byte) []byte,
+	check func(i int, head Head),
+) {
 	t.Helper()
 	if err := load.Send(Loopback(e.Port), count, request, check); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,8 @@ type Block struct {
 	Text string
 	// NotRun is the reason in a comment "<!-- not run: REASON -->" right before the block.
 	NotRun string
-	// Printed says that the comment "<!-- printed -->" stands before the block: it is what the block of shell before it prints.
+	// Printed says that the comment "<!-- printed -->" stands before the block: it is what the block of shell before it
+	// prints.
 	Printed bool
 }
 

@@ -24,8 +24,8 @@ func FreePort(t testing.TB) int {
 // patience is how long Listen waits for an address to become free.
 const patience = 2 * time.Minute
 
-// Listen listens on an address of which the test knows that it is its own. It may be taken for a moment all the same: a program
-// that another test starts holds every socket of this process from its fork to its exec, those just closed too.
+// Listen listens on an address of which the test knows that it is its own. It may be taken for a moment all the same: a
+// program that another test starts holds every socket of this process from its fork to its exec, those just closed too.
 func Listen(t testing.TB, address string) net.Listener {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {

@@ -13,12 +13,12 @@ import (
 	"github.com/limpet-proxy/limpet/internal/load"
 )
 
-// rateConnections is how many connections SendAtRate spreads its requests over: enough that a slow answer on one of them
-// does not make the requests of the others late.
+// rateConnections is how many connections SendAtRate spreads its requests over: enough that a slow answer on one of
+// them does not make the requests of the others late.
 const rateConnections = 32
 
-// SendAtRate sends count requests at a steady rate a second, and returns for each how long after its turn the answer was
-// there: time that it spent waiting for an earlier answer counts. request and check are as in SendLoad.
+// SendAtRate sends count requests at a steady rate a second, and returns for each how long after its turn the answer
+// was there: time that it spent waiting for an earlier answer counts. request and check are as in SendLoad.
 func (e *Envoy) SendAtRate(
 	t testing.TB, rate float64, count int, request func(i int, buf []byte) []byte, check func(i int, head Head),
 ) Latencies {

@@ -52,8 +52,8 @@ type resultLine struct {
 	failed               bool
 }
 
-// RecordResult records the figures of a scenario for the table at the end of the run. Each scenario is recorded once, and
-// docs/reliability.md must have a row for it, under the name of the test function.
+// RecordResult records the figures of a scenario for the table at the end of the run. Each scenario is recorded once,
+// and docs/reliability.md must have a row for it, under the name of the test function.
 func RecordResult(t testing.TB, scenario string, row Result) {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
@@ -125,7 +125,10 @@ func WriteResults(w io.Writer) error {
 	if len(results.rows) == 0 {
 		return nil
 	}
-	slices.SortFunc(results.rows, func(a, b resultLine) int { return strings.Compare(a.test+"\t"+a.scenario, b.test+"\t"+b.scenario) })
+	slices.SortFunc(
+		results.rows,
+		func(a, b resultLine) int { return strings.Compare(a.test+"\t"+a.scenario, b.test+"\t"+b.scenario) },
+	)
 	fmt.Fprint(w, "\n", tableHead)
 	for _, f := range results.rows {
 		fmt.Fprint(w, f.line)

@@ -41,8 +41,16 @@ func RunLimpet(t testing.TB, path string, port, adminPort int, env ...string) *R
 	return startLimpet(t, []string{"-f", path}, port, adminPort, time.Second, env, nil)
 }
 
-// startLimpet is RunLimpet with flags. Drain is how long connections go on whose listener has changed, in whole seconds.
-func startLimpet(t testing.TB, flags []string, port, adminPort int, drain time.Duration, env []string, stdin io.Reader) *Running {
+// startLimpet is RunLimpet with flags. Drain is how long connections go on whose listener has changed, in whole
+// seconds.
+func startLimpet(
+	t testing.TB,
+	flags []string,
+	port, adminPort int,
+	drain time.Duration,
+	env []string,
+	stdin io.Reader,
+) *Running {
 	t.Helper()
 	args := append([]string{"run", "--bind", "127.0.0.1", "--admin", Loopback(adminPort)}, flags...)
 	args = append(args, "--", "--concurrency", "1", "--log-level", "warning",

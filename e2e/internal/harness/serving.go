@@ -51,8 +51,8 @@ func Serve(t testing.TB, documents Documents, ring Ring, flags ...string) *Servi
 	return s
 }
 
-// ServeCluster is Serve for the objects of an API server, whose Gateway has that port. An empty ring is none: flags say where keys
-// come from.
+// ServeCluster is Serve for the objects of an API server, whose Gateway has that port. An empty ring is none: flags say
+// where keys come from.
 func ServeCluster(t testing.TB, kubeconfig string, port int, ring Ring, flags ...string) *Serving {
 	t.Helper()
 	s := &Serving{Watching: &Watching{Documents: Documents{Port: port}, folder: t.TempDir(), served: true}}
@@ -109,7 +109,11 @@ func (s *Serving) launch(t testing.TB, port, admin int, filter []string) {
 func (s *Serving) Another(t testing.TB) *Serving {
 	t.Helper()
 	admin := FreePort(t)
-	other := &Serving{Watching: &Watching{Documents: s.Documents, folder: s.folder, served: true}, root: s.root, Listen: Loopback(FreePort(t))}
+	other := &Serving{
+		Watching: &Watching{Documents: s.Documents, folder: s.folder, served: true},
+		root:     s.root,
+		Listen:   Loopback(FreePort(t)),
+	}
 	other.args = slices.Clone(s.args)
 	for flag, value := range map[string]string{"--listen": other.Listen, "--admin": Loopback(admin)} {
 		other.args[slices.Index(other.args, flag)+1] = value
@@ -137,7 +141,8 @@ func (s *Serving) Bootstrap(t testing.TB, flags ...string) *Compiled {
 func (s *Serving) BootstrapOf(t testing.TB, gateway string, port int, roots string, flags ...string) *Compiled {
 	t.Helper()
 	c := &Compiled{
-		Dir: t.TempDir(), Port: port, AdminPort: FreePort(t), TLSPort: s.Documents.TLSPort, shipped: Find(t), cluster: gateway,
+		Dir: t.TempDir(), Port: port, AdminPort: FreePort(t), TLSPort: s.Documents.TLSPort, shipped: Find(t),
+		cluster: gateway,
 	}
 	args := []string{"bootstrap", "--gateway", gateway, "--server", s.Listen, "--admin", Loopback(c.AdminPort)}
 	code, text, stderr := Limpet(t, nil, append(args, flags...)...)
@@ -158,8 +163,8 @@ func (c *Compiled) Skewed(t testing.TB, by time.Duration) *Compiled {
 	return c
 }
 
-// Status is what "limpet status" says of connected Envoys, and whether it is content: all of the input is in effect, each Gateway has an
-// Envoy, and all of them have everything.
+// Status is what "limpet status" says of connected Envoys, and whether it is content: all of the input is in effect,
+// each Gateway has an Envoy, and all of them have everything.
 func (w *Watching) Status(t testing.TB) (envoys []ServedEnvoy, content bool) {
 	t.Helper()
 	status, code := w.status(t)

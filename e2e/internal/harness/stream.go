@@ -30,7 +30,12 @@ func NewStreamer(t testing.TB, name string, http2 bool, handler http.Handler) *B
 
 // Open sends a request and returns when the response's headers are there; the body is the caller's to read and to
 // close. Cookies are sent and kept as with Get.
-func (c *Client) Open(ctx context.Context, method, path string, body io.Reader, headers ...string) (*http.Response, error) {
+func (c *Client) Open(
+	ctx context.Context,
+	method, path string,
+	body io.Reader,
+	headers ...string,
+) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
 		return nil, err

@@ -62,7 +62,10 @@ func (c Certificate) pool() *x509.CertPool {
 
 // TLS makes the client speak HTTPS to that port and trust this certificate only.
 func (c *Client) TLS(certificate Certificate, port int) *Client {
-	c.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: certificate.pool(), MinVersion: tls.VersionTLS12}
+	c.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{
+		RootCAs:    certificate.pool(),
+		MinVersion: tls.VersionTLS12,
+	}
 	c.base = "https://" + Loopback(port)
 	return c
 }
@@ -89,7 +92,8 @@ func (c Certificate) pair(t testing.TB) tls.Certificate {
 	return pair
 }
 
-// NewTLSBackend starts a backend that ends TLS, for clients with a certificate of their own alone, or for any if that is empty.
+// NewTLSBackend starts a backend that ends TLS, for clients with a certificate of their own alone, or for any if that
+// is empty.
 func NewTLSBackend(t testing.TB, name string, certificate, client Certificate) *Backend {
 	t.Helper()
 	listener := listenAnywhere(t)

@@ -207,7 +207,7 @@ func (tree Tree) SetPlugin(t testing.TB, config policyconfig.Config) {
 	tree.SetPluginText(t, string(text))
 }
 
-// SetPluginText puts text into the tree as the plugin's configuration, be it valid or not.
+// SetPluginText puts text into the tree as the plugin's configuration, valid or not.
 func (tree Tree) SetPluginText(t testing.TB, text string) {
 	t.Helper()
 	for _, setting := range tree.pluginSettings(t) {

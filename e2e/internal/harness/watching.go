@@ -41,7 +41,9 @@ func RunDraining(t testing.TB, drain time.Duration, documents Documents, ring Ri
 	}
 	w.replace(t, "input/documents.yaml", w.Documents.YAML(t))
 	w.replace(t, "keys.json", ring.JSON(t))
-	flags = append([]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
+	flags = append(
+		[]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")},
+		flags...)
 	w.Running = startLimpet(t, flags, w.Documents.Port, FreePort(t), drain, nil, nil)
 	w.await(t, `changes of the input reach Envoy.*`)
 	return w
@@ -55,13 +57,16 @@ func RunFolder(t testing.TB, files map[string]string, port, adminPort int, ring 
 		w.WriteFile(t, name, text)
 	}
 	w.replace(t, "keys.json", ring.JSON(t))
-	flags = append([]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")}, flags...)
+	flags = append(
+		[]string{"-f", filepath.Join(w.folder, "input"), "--keys", filepath.Join(w.folder, "keys.json")},
+		flags...)
 	w.Running = startLimpet(t, flags, port, adminPort, time.Second, nil, nil)
 	w.await(t, `changes of the input reach Envoy.*`)
 	return w
 }
 
-// RunStdin is RunWatching on documents that come from the standard input, with files of the input besides, by their names.
+// RunStdin is RunWatching on documents that come from the standard input, with files of the input besides, by their
+// names.
 func RunStdin(t testing.TB, documents Documents, files map[string]string) *Watching {
 	t.Helper()
 	w := &Watching{Documents: documents, folder: t.TempDir()}
@@ -114,29 +119,29 @@ func (w *Watching) Set(t testing.TB, change func(*Documents)) string {
 func (w *Watching) SetKeys(t testing.TB, ring string) string {
 	t.Helper()
 	w.replace(t, "keys.json", ring)
-	return w.live(t, w.said(t))
+	return w.live(t, w.awaitLine(t))
 }
 
-func (w *Watching) live(t testing.TB, said string) string {
+func (w *Watching) live(t testing.TB, line string) string {
 	t.Helper()
 	word := " live in "
 	if w.served {
 		word = " served in "
 	}
-	if !strings.Contains(said, word) {
-		t.Fatalf("a change is not live: %s\n%s", said, w.Output())
+	if !strings.Contains(line, word) {
+		t.Fatalf("a change is not live: %s\n%s", line, w.Output())
 	}
 	if w.served {
 		w.AwaitSettled(t)
 	}
-	return said
+	return line
 }
 
-// SetText puts a text into the documents' place, be it valid or not, and gives what limpet says of that.
+// SetText puts a text into the documents' place, valid or not, and gives what limpet says of that.
 func (w *Watching) SetText(t testing.TB, text string) string {
 	t.Helper()
 	w.replace(t, "input/documents.yaml", text)
-	return w.said(t)
+	return w.awaitLine(t)
 }
 
 // WriteText is SetText without waiting for limpet.
@@ -154,14 +159,14 @@ func (w *Watching) WriteKeys(t testing.TB, ring string) {
 // Due waits for a change that comes of itself, when a time has passed, and gives what limpet says of it.
 func (w *Watching) Due(t testing.TB) string {
 	t.Helper()
-	return w.live(t, w.said(t))
+	return w.live(t, w.awaitLine(t))
 }
 
 // Changes is how many changes there were.
 func (w *Watching) Changes() int { return w.changes }
 
-// said waits for the line about the next change.
-func (w *Watching) said(t testing.TB) string {
+// awaitLine waits for the line about the next change.
+func (w *Watching) awaitLine(t testing.TB) string {
 	t.Helper()
 	w.changes++
 	if w.served {

@@ -125,7 +125,8 @@ func (c *container) changeRoot() error {
 	if err := syscall.Mount("tmpfs", c.Root, "tmpfs", 0, "mode=0755"); err != nil {
 		return err
 	}
-	slices.SortStableFunc(c.Mounts, func(a, b mount) int { return strings.Compare(a.To, b.To) }) // folders before what is in them
+	// folders before what is in them
+	slices.SortStableFunc(c.Mounts, func(a, b mount) int { return strings.Compare(a.To, b.To) })
 	for _, m := range c.Mounts {
 		if err := m.mount(c.Root); err != nil {
 			return fmt.Errorf("%s: %w", m.To, err)
@@ -136,7 +137,10 @@ func (c *container) changeRoot() error {
 			return err
 		}
 	}
-	for name, text := range map[string]string{"hosts": "127.0.0.1 localhost\n", "resolv.conf": "nameserver " + Address + "\n"} {
+	for name, text := range map[string]string{
+		"hosts":       "127.0.0.1 localhost\n",
+		"resolv.conf": "nameserver " + Address + "\n",
+	} {
 		at := filepath.Join(c.Root, "etc", name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 			return err

@@ -16,8 +16,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// forward answers a port-forward as a kubelet does: each connection is two streams, one of bytes and one for why there are none, and leads
-// to the Pod's loopback.
+// forward answers a port-forward as a kubelet does: each connection is two streams, one of bytes and one for why there
+// are none, and leads to the Pod's loopback.
 func (p *pod) forward(w http.ResponseWriter, r *http.Request) {
 	if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil {
 		return // the answer says so
@@ -61,8 +61,8 @@ func (p *pod) connect(data, failed httpstream.Stream) {
 	_, _ = io.Copy(data, server)
 }
 
-// dial connects to a port of the Pod's loopback. The thread goes to the Pod's network and back: one that ended would take the processes
-// along that it has started (Pdeathsig).
+// dial connects to a port of the Pod's loopback. The thread goes to the Pod's network and back: one that ended would
+// take the processes along that it has started (Pdeathsig).
 func (p *pod) dial(port string) (net.Conn, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -49,7 +49,7 @@ func (l *podLog) since(at time.Time) string {
 	var out strings.Builder
 	for line := range strings.Lines(string(text)) {
 		stamp, rest, _ := strings.Cut(line, " ")
-		if said, err := time.Parse(time.RFC3339Nano, stamp); err == nil && !said.Before(at) {
+		if written, err := time.Parse(time.RFC3339Nano, stamp); err == nil && !written.Before(at) {
 			out.WriteString(rest)
 		}
 	}
@@ -68,8 +68,8 @@ func (n *Node) Logs() string {
 	return all.String()
 }
 
-// answer answers the API server, which asks a kubelet for logs, /containerLogs/NAMESPACE/POD/CONTAINER?sinceTime=TIME, and for
-// connections, /portForward/NAMESPACE/POD.
+// answer answers the API server, which asks a kubelet for logs, /containerLogs/NAMESPACE/POD/CONTAINER?sinceTime=TIME,
+// and for connections, /portForward/NAMESPACE/POD.
 func (n *Node) answer(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if len(parts) < 3 || parts[0] != "containerLogs" && parts[0] != "portForward" {

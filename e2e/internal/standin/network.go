@@ -12,8 +12,8 @@ import (
 // inside says that the process is in the network namespace.
 const inside = "LIMPET_CLUSTER"
 
-// The networks: Pods', in which this machine has the first address, Services', and one of addresses for whatever else needs some, Pods that
-// are only made up among them. The last two are all of this machine.
+// The networks: Pods', in which this machine has the first address, Services', and one of addresses for whatever else
+// needs some, Pods that are only made up among them. The last two are all of this machine.
 const (
 	// Address is where Pods reach this machine.
 	Address        = "10.245.0.1"
@@ -25,13 +25,14 @@ const (
 
 const (
 	bridge = "pods0"
-	// A bridge without a hardware address of its own has the lowest one of its ports: Pods that come and go would change it, and others'
-	// packets went to the former one until they asked anew, which looks like a proxy that hangs.
+	// A bridge without a hardware address of its own has the lowest one of its ports: Pods that come and go would change
+	// it, and others' packets went to the former one until they asked again, which looks like a proxy that hangs.
 	hardware = "02:00:0a:f5:00:01"
 )
 
-// Main does work that needs clusters, and exits with what it gives: in a network namespace of its own, for which this program starts
-// itself once more; it does so for each process of a container, too. So it comes first in a program, whose name it says in messages.
+// Main does work that needs clusters, and exits with what it gives: in a network namespace of its own, for which this
+// program starts itself once more; it does so for each process of a container, too. So it comes first in a program,
+// whose name it says in messages.
 func Main(name string, work func() int) {
 	becomeContainer()
 	if os.Getenv("KUBERNETES") == "" && os.Getenv("CI") != "true" && os.Getenv("LIMPET_REQUIRE_ENVOY") != "1" {
@@ -71,7 +72,8 @@ func runInside(name string) int {
 // makeNetwork makes a bridge, to which each Pod's own network is joined, and has the other networks be this machine's.
 func makeNetwork() error {
 	for _, command := range []string{
-		"ip link set lo up", "ip route add local " + freeNetwork + " dev lo", "ip route add local " + serviceNetwork + " dev lo",
+		"ip link set lo up", "ip route add local " + freeNetwork + " dev lo",
+		"ip route add local " + serviceNetwork + " dev lo",
 		"ip link add " + bridge + " address " + hardware + " type bridge", "ip addr add " + Address + "/16 dev " + bridge,
 		"ip link set " + bridge + " up",
 	} {

@@ -42,8 +42,8 @@ type Node struct {
 	all  sync.WaitGroup
 }
 
-// StartNode makes a node, which runs Pods that are bound to it. Images are those that containers may have, by the last part of their names
-// without a tag, and names are what Pods find besides Services, with their addresses.
+// StartNode makes a node, which runs Pods that are bound to it. Images are those that containers may have, by the last
+// part of their names without a tag, and names are what Pods find besides Services, with their addresses.
 func (p *Plane) StartNode(images map[string]Image, names map[string][]string) (*Node, error) {
 	n := &Node{images: images, client: p.Client, folder: p.Folder, pods: map[types.UID]*pod{}}
 	var err error
@@ -89,7 +89,7 @@ func (n *Node) register(ctx context.Context, port int32) error {
 	if _, err := nodes.Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	room := corev1.ResourceList{
+	capacity := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("1000Gi"),
 		corev1.ResourcePods: resource.MustParse("10000"),
 	}
@@ -103,7 +103,8 @@ func (n *Node) register(ctx context.Context, port int32) error {
 			return err
 		}
 		o.Status = corev1.NodeStatus{
-			Capacity: room, Allocatable: room, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: Address}},
+			Capacity: capacity, Allocatable: capacity,
+			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: Address}},
 			Conditions: []corev1.NodeCondition{{
 				Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Ready", LastHeartbeatTime: metav1.Now(),
 			}},

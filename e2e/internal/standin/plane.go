@@ -19,7 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Plane is a control plane: an API server with its etcd, and, where they are started, Kubernetes' own controllers and scheduler.
+// Plane is a control plane: an API server with its etcd, and, where they are started, Kubernetes' own controllers and
+// scheduler.
 type Plane struct {
 	// Folder has all of its files, the programs' logs among them.
 	Folder string
@@ -66,7 +67,12 @@ func StartPlane(o Options) (*Plane, error) {
 		return nil, err
 	}
 	p := &Plane{Folder: folder, options: o, running: map[string]*exec.Cmd{}}
-	p.Config = &rest.Config{Host: URL, BearerToken: AdminToken, QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	p.Config = &rest.Config{
+		Host:            URL,
+		BearerToken:     AdminToken,
+		QPS:             -1,
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+	}
 	if p.Client, err = kubernetes.NewForConfig(p.Config); err == nil {
 		err = errors.Join(p.writeFiles(), p.startEtcd(), p.startServer())
 	}
@@ -123,9 +129,22 @@ users: [{name: u, user: {token: ` + token + `}}], contexts: [{name: x, context: 
 func (p *Plane) Kubeconfig(token string) string { return filepath.Join(p.Folder, "kubeconfig-"+token) }
 
 func (p *Plane) startEtcd() error {
-	return p.launch("etcd", "--data-dir", "data", "--unsafe-no-fsync", "--listen-client-urls", EtcdURL, "--advertise-client-urls", EtcdURL,
-		"--listen-peer-urls", "http://127.0.0.1:23801", "--initial-advertise-peer-urls", "http://127.0.0.1:23801",
-		"--initial-cluster", "default=http://127.0.0.1:23801")
+	return p.launch(
+		"etcd",
+		"--data-dir",
+		"data",
+		"--unsafe-no-fsync",
+		"--listen-client-urls",
+		EtcdURL,
+		"--advertise-client-urls",
+		EtcdURL,
+		"--listen-peer-urls",
+		"http://127.0.0.1:23801",
+		"--initial-advertise-peer-urls",
+		"http://127.0.0.1:23801",
+		"--initial-cluster",
+		"default=http://127.0.0.1:23801",
+	)
 }
 
 func (p *Plane) startServer() error {
@@ -144,9 +163,16 @@ func (p *Plane) startServer() error {
 // StartControllers starts Kubernetes' own controllers and scheduler.
 func (p *Plane) StartControllers() error {
 	return errors.Join(
-		p.launch("kube-controller-manager", "--kubeconfig=kubeconfig-"+AdminToken, "--leader-elect=false", "--bind-address=127.0.0.1",
-			"--controllers=*,-nodeipam,-nodelifecycle,-route,-cloud-node-lifecycle", "--root-ca-file=certs/apiserver.crt",
-			"--service-account-private-key-file=sa.key", "--use-service-account-credentials=true"),
+		p.launch(
+			"kube-controller-manager",
+			"--kubeconfig=kubeconfig-"+AdminToken,
+			"--leader-elect=false",
+			"--bind-address=127.0.0.1",
+			"--controllers=*,-nodeipam,-nodelifecycle,-route,-cloud-node-lifecycle",
+			"--root-ca-file=certs/apiserver.crt",
+			"--service-account-private-key-file=sa.key",
+			"--use-service-account-credentials=true",
+		),
 		p.launch("kube-scheduler", "--kubeconfig=kubeconfig-"+AdminToken, "--leader-elect=false", "--bind-address=127.0.0.1"),
 	)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/dns"
 )
 
-// services stand in for kube-proxy, a cluster's DNS and a cloud's load balancers: connections to an address of a Service go to one of its
-// endpoints that are ready, in turn, and its name leads to it.
+// services stand in for kube-proxy, a cluster's DNS and a cloud's load balancers: connections to an address of a
+// Service go to one of its endpoints that are ready, in turn, and its name leads to it.
 type services struct {
 	client *kubernetes.Clientset
 	names  *dns.Server
@@ -34,14 +34,14 @@ type services struct {
 // follow does what the API server says until ctx ends.
 func (s *services) follow(ctx context.Context) {
 	for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		s.look(ctx)
+		s.update(ctx)
 	}
 	for _, l := range s.listeners {
 		_ = l.Close()
 	}
 }
 
-func (s *services) look(ctx context.Context) {
+func (s *services) update(ctx context.Context) {
 	endpoints, err := s.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return

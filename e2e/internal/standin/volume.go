@@ -140,7 +140,12 @@ func (p *pod) readProjection(s corev1.VolumeProjection, files map[string][]byte)
 	case s.ServiceAccountToken != nil:
 		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 			ExpirationSeconds: s.ServiceAccountToken.ExpirationSeconds,
-			BoundObjectRef:    &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: p.object.Name, UID: p.object.UID},
+			BoundObjectRef: &authenticationv1.BoundObjectReference{
+				Kind:       "Pod",
+				APIVersion: "v1",
+				Name:       p.object.Name,
+				UID:        p.object.UID,
+			},
 		}}
 		if s.ServiceAccountToken.Audience != "" {
 			request.Spec.Audiences = []string{s.ServiceAccountToken.Audience}

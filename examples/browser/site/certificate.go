@@ -59,7 +59,10 @@ func NewCertificate(hosts ...string) (*Certificate, error) {
 
 // Secret is the document that the example's Gateway names.
 func (c *Certificate) Secret() string {
-	return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: browser, namespace: default}\ntype: kubernetes.io/tls\n"+
-		"data:\n  tls.crt: %s\n  tls.key: %s\n",
-		base64.StdEncoding.EncodeToString(c.Chain), base64.StdEncoding.EncodeToString(c.Key))
+	return fmt.Sprintf(
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: browser, namespace: default}\ntype: kubernetes.io/tls\n"+
+			"data:\n  tls.crt: %s\n  tls.key: %s\n",
+		base64.StdEncoding.EncodeToString(c.Chain),
+		base64.StdEncoding.EncodeToString(c.Key),
+	)
 }

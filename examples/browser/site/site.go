@@ -29,8 +29,8 @@ type Answer struct {
 // LogoutHeader is the response header that ends a session; the policies of the example name it.
 const LogoutHeader = "X-Logout"
 
-// Handler is the backend of that name. Every path without a dot is an application, such as /cart, with its session in the
-// cookie __Host-cart; POST /cart/logout ends the session, and /cart/live is a WebSocket that answers each message.
+// Handler is the backend of that name. Every path without a dot is an application, such as /cart, with its session in
+// the cookie __Host-cart; POST /cart/logout ends the session, and /cart/live is a WebSocket that answers each message.
 func Handler(name string) http.Handler {
 	content, err := fs.Sub(files, "files")
 	if err != nil {

@@ -58,7 +58,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestDoesAsTold(t *testing.T) {
+func TestFollowsQueries(t *testing.T) {
 	start := time.Now()
 	r := ask(t, "/?status=503&delay=30ms", http.Header{backend.SetHeader: {"X-One: 1", "set-cookie: a=b", "Set-Cookie:c=d"}})
 	if took := time.Since(start); took < 30*time.Millisecond {

@@ -4,8 +4,8 @@ package host
 
 import "github.com/tetratelabs/proxy-wasm-go-sdk/proxywasm/types"
 
-// These are the callbacks that the plugin has a use for. Envoy calls only what is exported, and every call into the module
-// costs: so there is no proxy_on_log, which the end of a stream does not need, and no proxy_on_done.
+// These are the callbacks that the plugin has a use for. Envoy calls only what is exported, and every call into the
+// module costs: so there is no proxy_on_log, which the end of a stream does not need, and no proxy_on_done.
 
 // abiVersion says by its name which version of proxy-wasm this is.
 //

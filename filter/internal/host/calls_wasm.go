@@ -10,7 +10,7 @@ import (
 
 // These are the host calls that the plugin makes, as proxy-wasm ABI 0.2.1 names them. Each returns a status, 0 for
 // success. What a call returns besides comes through result, for a variable that the host writes to would be allocated
-// anew for every call.
+// again for every call.
 
 //go:wasmimport env proxy_log
 func proxyLog(level uint32, text unsafe.Pointer, size uint32) uint32
@@ -21,11 +21,25 @@ func proxyGetBufferBytes(buffer, start, length uint32, data, size unsafe.Pointer
 //go:wasmimport env proxy_get_header_map_value
 func proxyGetHeaderMapValue(headers uint32, name unsafe.Pointer, nameSize uint32, data, size unsafe.Pointer) uint32
 
+//
 //go:wasmimport env proxy_add_header_map_value
-func proxyAddHeaderMapValue(headers uint32, name unsafe.Pointer, nameSize uint32, value unsafe.Pointer, size uint32) uint32
+func proxyAddHeaderMapValue(
+	headers uint32,
+	name unsafe.Pointer,
+	nameSize uint32,
+	value unsafe.Pointer,
+	size uint32,
+) uint32
 
+//
 //go:wasmimport env proxy_replace_header_map_value
-func proxyReplaceHeaderMapValue(headers uint32, name unsafe.Pointer, nameSize uint32, value unsafe.Pointer, size uint32) uint32
+func proxyReplaceHeaderMapValue(
+	headers uint32,
+	name unsafe.Pointer,
+	nameSize uint32,
+	value unsafe.Pointer,
+	size uint32,
+) uint32
 
 //go:wasmimport env proxy_remove_header_map_value
 func proxyRemoveHeaderMapValue(headers uint32, name unsafe.Pointer, nameSize uint32) uint32
@@ -39,9 +53,18 @@ func proxyGetProperty(path unsafe.Pointer, pathSize uint32, data, size unsafe.Po
 //go:wasmimport env proxy_set_property
 func proxySetProperty(path unsafe.Pointer, pathSize uint32, value unsafe.Pointer, size uint32) uint32
 
+//
 //go:wasmimport env proxy_send_local_response
-func proxySendLocalResponse(status uint32, details unsafe.Pointer, detailsSize uint32, body unsafe.Pointer, bodySize uint32,
-	headers unsafe.Pointer, headersSize uint32, grpcStatus int32) uint32
+func proxySendLocalResponse(
+	status uint32,
+	details unsafe.Pointer,
+	detailsSize uint32,
+	body unsafe.Pointer,
+	bodySize uint32,
+	headers unsafe.Pointer,
+	headersSize uint32,
+	grpcStatus int32,
+) uint32
 
 //go:wasmimport env proxy_define_metric
 func proxyDefineMetric(kind uint32, name unsafe.Pointer, nameSize uint32, id unsafe.Pointer) uint32
@@ -85,13 +108,17 @@ const pluginConfiguration = 7
 
 // readConfiguration reads the plugin configuration; "" if there is none.
 func readConfiguration(size uint32) string {
-	s, _ := returnedText(proxyGetBufferBytes(pluginConfiguration, 0, size, unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
+	s, _ := returnedText(
+		proxyGetBufferBytes(pluginConfiguration, 0, size, unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)),
+	)
 	return s
 }
 
 // property reads a property. The parts of its path are joined with zero bytes.
 func property(path string) (string, bool) {
-	return returnedText(proxyGetProperty(address(path), uint32(len(path)), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
+	return returnedText(
+		proxyGetProperty(address(path), uint32(len(path)), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)),
+	)
 }
 
 // setProperty sets one. Access logs show "-" without it, so a failure needs no handling.

@@ -38,7 +38,9 @@ func (m headerMap) Remove(name string) {
 }
 
 func (m headerMap) All() [][2]string {
-	packed, ok := returnedText(proxyGetHeaderMapPairs(uint32(m), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)))
+	packed, ok := returnedText(
+		proxyGetHeaderMapPairs(uint32(m), unsafe.Pointer(&result.data), unsafe.Pointer(&result.size)),
+	)
 	if !ok || len(packed) < 4 {
 		return nil
 	}
@@ -49,8 +51,8 @@ func (m headerMap) All() [][2]string {
 // unpacked is where All puts what it returns.
 var unpacked [][2]string
 
-// unpack appends a header map as the host gives it: how many lines there are, the sizes of each name and value, and then
-// all of these, each with a zero byte behind it. Numbers have four bytes, little end first.
+// unpack appends a header map as the host gives it: how many lines there are, the sizes of each name and value, and
+// then all of these, each with a zero byte behind it. Numbers have four bytes, little end first.
 func unpack(packed string, lines [][2]string) [][2]string {
 	number := func(i int) int {
 		return int(packed[4*i]) | int(packed[4*i+1])<<8 | int(packed[4*i+2])<<16 | int(packed[4*i+3])<<24
@@ -81,7 +83,8 @@ func (r *request) Pin(host string, _ bool) { r.Set(r.plugin.pinHeader, host) }
 // Within is read by Envoy's header_to_metadata filter, for the subset of the cluster's hosts.
 func (r *request) Within(backend string) { r.Set(r.plugin.backendHeader, backend) }
 
-// Lead changes the header that routes match. Envoy forgets the route by itself whenever a plugin of this ABI changes a header.
+// Lead changes the header that routes match. Envoy forgets the route by itself whenever a plugin of this ABI changes a
+// header.
 func (r *request) Lead(value string) {
 	if value == "" {
 		r.Remove(r.plugin.backendHeader)
@@ -121,7 +124,7 @@ type reply struct {
 	end    bool
 	// fetched are all lines, once they have been read.
 	fetched [][2]string
-	// text is the room for the host that the pin header names.
+	// text is the buffer for the host that the pin header names.
 	text [session.MaxPin]byte
 }
 

@@ -4,16 +4,16 @@ package host
 
 import "strconv"
 
-// A configuration that changes gets a VM of its own, and Envoy keeps a counter's value only as long as some VM has defined
-// it. So VMs leave the names of their counters to those that come after them, in the data that all VMs of limpet share:
-// a new one defines them before it serves, and so before the old one ends.
+// A configuration that changes gets a VM of its own, and Envoy keeps a counter's value only as long as some VM has
+// defined it. So VMs leave the names of their counters to those that come after them, in the data that all VMs of
+// limpet share: a new one defines them before it serves, and so before the old one ends.
 //
 // Under lastingKey stands how many names there are. Each has a number below that, under which it stands, and stands for
 // itself, so that it gets one only once.
 const (
 	lastingKey = "limpet.counters"
-	// maxLasting bounds the names, of which each costs a new VM two host calls and Envoy some 650 bytes. Counters beyond
-	// it begin anew with a new VM.
+	// maxLasting bounds the names: each costs a new VM two host calls and Envoy some 650 bytes. Counters beyond
+	// it begin again with a new VM.
 	maxLasting = 20_000
 )
 

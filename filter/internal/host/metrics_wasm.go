@@ -22,8 +22,8 @@ type metrics struct {
 	gauged   bool
 }
 
-// defineSessions has Envoy show all outcomes of policies from the start. Of more than a thousand it would cost too much memory:
-// 78 MB for 10,000.
+// defineSessions has Envoy show all outcomes of policies from the start. Of more than a thousand it would cost too much
+// memory: 78 MB for 10,000.
 func defineSessions(policies []policyconfig.Policy) {
 	if len(policies) > session.FewPolicies {
 		return

@@ -22,7 +22,7 @@ type plugin struct {
 	logging   bool
 	fields    bool // of the access log
 	digest    bool // with the fields
-	// backendHeader is where the backend of a pinned session is told.
+	// backendHeader carries the backend of a pinned session.
 	backendHeader string
 	recycled      []*stream
 }
@@ -146,7 +146,8 @@ const (
 		"\x00" + policyconfig.BackendMetadataKey
 	attempts = "upstream\x00request_attempt_count"
 
-	routePolicies = "xds\x00route_metadata\x00filter_metadata\x00" + policyconfig.RouteMetadata + "\x00" + policyconfig.RouteField
+	routePolicies = "xds\x00route_metadata\x00filter_metadata\x00" + policyconfig.RouteMetadata + "\x00" +
+		policyconfig.RouteField
 )
 
 const http503 = 503

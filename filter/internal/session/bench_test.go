@@ -131,7 +131,7 @@ func BenchmarkPinned10000Policies(b *testing.B) {
 }
 
 func BenchmarkNew(b *testing.B) {
-	benchmark(b, engine(b, 1), Fresh, "other=1", "10.0.0.1:8080")
+	benchmark(b, engine(b, 1), NewSession, "other=1", "10.0.0.1:8080")
 }
 
 func BenchmarkForged(b *testing.B) {

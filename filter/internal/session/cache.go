@@ -6,13 +6,13 @@ import "github.com/limpet-proxy/limpet/token"
 const cacheSize = 1024
 
 // cache remembers tokens whose signature held, so that a client's next request costs a comparison instead of
-// an HMAC. Dates, epochs and retired keys are checked anew on every use. It is a table of fixed places: what
+// an HMAC. Dates, epochs and retired keys are checked again on every use. It is a table of fixed places: what
 // it holds is bounded in entries and bytes, and only tokens that we signed ever enter it, so forgeries
 // cannot push others out. A new configuration comes with a new, empty cache.
 type cache struct {
 	entries   []cacheEntry
 	appendPin func(dst, host []byte) []byte
-	// text is the room for a host's text; put would allocate it anew.
+	// text is the buffer for a host's text; put would allocate it again.
 	text [MaxPin]byte
 }
 

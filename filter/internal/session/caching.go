@@ -27,8 +27,8 @@ func storable(h Reply) bool {
 	return explicit || hasHeader(h, "expires") || strings.Contains(heuristic, " "+status+" ")
 }
 
-// shared tells whether the response says itself that a shared cache may store it, or is a 304. It looks at no heuristics: most
-// responses of applications say nothing, and caches leave those with a cookie alone.
+// shared tells whether the response says itself that a shared cache may store it, or is a 304. It looks at no
+// heuristics: most responses of applications say nothing, and caches leave those with a cookie alone.
 func shared(h Reply) bool {
 	if status, _ := h.Get(":status"); status == "304" {
 		return true
@@ -54,7 +54,8 @@ func shared(h Reply) bool {
 	return dated && !past(expires)
 }
 
-// past recognises the ways in which applications say that a response has expired already: 0, -1 and dates of the last century.
+// past recognises the ways in which applications say that a response has expired already: 0, -1 and dates of the last
+// century.
 func past(expires string) bool {
 	const year = len("Thu, 01 Jan ")
 	return len(expires) < year+4 || expires[year:year+2] == "19"

@@ -25,15 +25,16 @@ type carried struct {
 	count, bytes   int
 }
 
-// carriage is what the policies of a route need to be kept in a bounded set. Those of the plugin configuration have none.
+// carriage is what the policies of a route need to be kept in a bounded set. Those of the plugin configuration have
+// none.
 type carriage struct {
 	route        string // with the identity
 	size         int    // of the text
 	hash         uint32
 	chain        *routePolicies
 	newer, older *routePolicies
-	// memory is what all of it is allocated from, where the proxy has such memory. users are the exchanges that have one of
-	// the policies, and gone says that the set has no more.
+	// memory is what all of it is allocated from, where the proxy has such memory. users are the exchanges that have one
+	// of the policies, and gone says that the set has no more.
 	memory uintptr
 	users  int
 	gone   bool
@@ -180,8 +181,8 @@ func (e *Engine) readCarried(r *routePolicies, name, text string, to Destination
 	return errs
 }
 
-// openScopes gives the scopes of policies: those of the ring, or, without one, those whose sealed keys came with the policies' route,
-// each once and in the policies' order.
+// openScopes gives the scopes of policies: those of the ring, or, without one, those whose sealed keys came with the
+// policies' route, each once and in the policies' order.
 func (e *Engine) openScopes(list []policyconfig.Policy, keys string, to Destination) (map[string]knownScope, error) {
 	scopes := make(map[string]knownScope, len(list))
 	for i := range list {
@@ -211,7 +212,7 @@ func (e *Engine) openScopes(list []policyconfig.Policy, keys string, to Destinat
 	return scopes, nil
 }
 
-// growLine makes room for the lines of an entry's policies.
+// growLine allocates the lines of an entry's policies.
 func (e *Engine) growLine(r *routePolicies) {
 	longest := 0
 	r.each(func(p *Policy) { longest = max(longest, p.longestLine()) })

@@ -20,9 +20,9 @@ func nextCookie(line string) (name, value, rest string) {
 	return trim(name), unquote(trim(value)), rest
 }
 
-// findCookie cuts a Cookie header's value behind the first cookie of that name, or of the other, which begins with it and is
-// empty for none. Most cookies of a browser are other
-// applications', and long: of those it reads the start of the name and then looks for the next.
+// findCookie cuts a Cookie header's value behind the first cookie of that name, or of the other, which begins with it
+// and is empty for none. Most cookies of a browser are other applications', and long: of those it reads the start of
+// the name and then looks for the next.
 func findCookie(line, want, other string) (value, rest string, found bool) {
 	for line != "" {
 		line = trimLeft(line)
@@ -83,14 +83,14 @@ func unquote(s string) string {
 	return s
 }
 
-// appendWithoutTokens appends the Cookie line to dst without the policy's cookies that look like a token, or without any
-// session's, and tells whether there were any. The other cookies keep every byte. A backend's own cookie of the same name is
-// not a token and stays.
+// appendWithoutTokens appends the Cookie line to dst without the policy's cookies that look like a token, or without
+// any session's, and tells whether there were any. The other cookies keep every byte. A backend's own cookie of the
+// same name is not a token and stays.
 func (p *Policy) appendWithoutTokens(dst []byte, line string, others bool) (_ []byte, found bool) {
 	start := len(dst)
 	for rest := line; rest != ""; {
 		n, value, after := nextCookie(rest)
-		if p.hasCookie(n) && token.Plausible(value) || others && looksLikeSession(value) {
+		if p.hasCookie(n) && token.Plausible(value) || others && hasSessionForm(value) {
 			found = true
 		} else {
 			dst = append(dst, rest[:len(rest)-len(after)]...)
@@ -104,8 +104,8 @@ func (p *Policy) appendWithoutTokens(dst []byte, line string, others bool) (_ []
 	return append(dst[:start], kept...), true
 }
 
-// looksLikeSession tells whether a cookie's value is that of a session of limpet's, whichever: a token, or an envelope.
-func looksLikeSession(value string) bool {
+// hasSessionForm tells whether a cookie's value is that of a session of limpet's, whichever: a token, or an envelope.
+func hasSessionForm(value string) bool {
 	_, _, envelope := token.CutEnvelope(value)
 	return envelope || token.Plausible(value)
 }
@@ -127,16 +127,17 @@ func (e *Engine) stripCookies(h Headers, p *Policy) {
 	}
 }
 
-// leaveCookies leaves the cookies without tokens where mirrors' requests get them from: without those of other rules' sessions
-// too, whose cookies come with a request wherever its path is below theirs.
+// leaveCookies leaves the cookies without tokens where mirrors' requests get them from: without those of other rules'
+// sessions too, whose cookies come with a request wherever its path is below theirs.
 func (e *Engine) leaveCookies(h Request, p *Policy) {
 	e.collectCookies(h.All(), p, true)
 	h.Publish(policyconfig.MirrorFilterState, strings.Join(e.lines, "; "))
 }
 
-// collectCookies puts the Cookie lines without the session's tokens, or any session's, into lines, and tells whether there were any.
+// collectCookies puts the Cookie lines without the session's tokens, or any session's, into lines, and tells whether
+// there were any.
 func (e *Engine) collectCookies(all [][2]string, p *Policy, others bool) (found bool) {
-	e.room(all)
+	e.grow(all)
 	for _, kv := range all {
 		if kv[0] != "cookie" {
 			continue
@@ -150,11 +151,12 @@ func (e *Engine) collectCookies(all [][2]string, p *Policy, others bool) (found 
 	return found
 }
 
-// room empties buf and lines and makes sure that they hold all Cookie lines, so that they never grow as they are filled.
-func (e *Engine) room(all [][2]string) { e.roomFor(all, "cookie", 0) }
+// grow empties buf and lines and makes sure that they hold all Cookie lines, so that they never grow as they are
+// filled.
+func (e *Engine) grow(all [][2]string) { e.growFor(all, "cookie", 0) }
 
-// roomFor is room for the lines of that name, and for some bytes more for each and once.
-func (e *Engine) roomFor(all [][2]string, name string, more int) {
+// growFor allocates for the lines of that name, and for some more bytes for each line and once.
+func (e *Engine) growFor(all [][2]string, name string, more int) {
 	bytes, lines := more, 0
 	for _, kv := range all {
 		if kv[0] == name {

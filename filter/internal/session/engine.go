@@ -33,8 +33,8 @@ type Engine struct {
 	warnings  warnings
 	listed    []string // some of the routes, for messages
 	// buf is where tokens, Set-Cookie and Cookie lines are built before the proxy takes them, and lines are the latter;
-	// nonce, id, backend, host and pin are the room for a nonce, a session id, a backend's tag, a host's text and its pin. All
-	// would be allocated anew otherwise.
+	// nonce, id, backend, host and pin are the buffers for a nonce, a session id, a backend's tag, a host's text and its
+	// pin. All would be allocated again otherwise.
 	buf   []byte
 	lines []string
 	nonce [12]byte
@@ -81,7 +81,7 @@ type Policy struct {
 	scopeID uint64
 	// judge has the policy's last word on a session.
 	judge token.Judge
-	// renewAfter is how old, in seconds, a token's last-seen date may grow before it is written anew; 0: any age.
+	// renewAfter is how old, in seconds, a token's last-seen date may grow before it is written again; 0: any age.
 	renewAfter int64
 	// cookieHead and cookieTail enclose the token in a Set-Cookie line.
 	cookieHead, cookieTail string
@@ -232,7 +232,8 @@ func (r *routePolicies) bind(p *Policy, route string) error {
 	return nil
 }
 
-// twoPolicies does without package fmt, which keeps memory between calls: no module may that frees a configuration whole.
+// twoPolicies does without package fmt, which keeps memory between calls: no module may that frees a configuration
+// whole.
 func twoPolicies(claim string, one, other *Policy) error {
 	return errors.New(claim + ": two policies: " + strconv.Quote(one.Name) + " and " + strconv.Quote(other.Name))
 }

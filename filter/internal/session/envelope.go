@@ -1,7 +1,6 @@
 package session
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/limpet-proxy/limpet/token"
@@ -14,8 +13,8 @@ type envelopes struct {
 	idle *held
 }
 
-// held is what a client's envelope held, from the request to its response: the cookie's attributes and the application's
-// value, of an envelope that we signed.
+// held is what a client's envelope held, from the request to its response: the cookie's attributes and the
+// application's value, of an envelope that we signed.
 type held struct {
 	next       *held
 	text       [token.MaxEnvelope]byte
@@ -60,12 +59,12 @@ func (x *Exchange) Drop() {
 	}
 }
 
-// unwrapCookies takes the application's values out of their envelopes, whatever becomes of the tokens: what a client says
-// that its value is the backend sees, as it would without limpet. The first good token counts.
+// unwrapCookies takes the application's values out of their envelopes, whatever becomes of the tokens: what a client
+// says that its value is the backend sees, as it would without limpet. The first good token counts.
 func (x *Exchange) unwrapCookies(h Request, now int64) {
 	s, e := search{x: x, now: now}, x.policy.engine
 	all := h.All()
-	e.room(all)
+	e.grow(all)
 	for _, kv := range all {
 		if kv[0] == "cookie" {
 			start := len(e.buf)
@@ -100,8 +99,8 @@ func (s *search) unwrapLine(dst []byte, line string) []byte {
 	return dst
 }
 
-// unwrapHeader is unwrapCookies for a header. Of several values, which no client of a header session sends, the first that is
-// an envelope is left.
+// unwrapHeader is unwrapCookies for a header. Of several values, which no client of a header session sends, the first
+// that is an envelope is left.
 func (x *Exchange) unwrapHeader(h Request, now int64) {
 	s, name := search{x: x, now: now}, x.policy.headerName
 	line, ok := h.Get(name)
@@ -130,8 +129,8 @@ func (s *search) unwrapElement(line string) bool {
 	return false
 }
 
-// unwrap opens an envelope, whose value is in the engine's memory then, and looks whether its token is good. It says false of
-// what is no envelope: that is the application's own.
+// unwrap opens an envelope, whose value is in the engine's memory then, and looks whether its token is good. It says
+// false of what is no envelope: that is the application's own.
 func (s *search) unwrap(text string) bool {
 	p := s.x.policy
 	tok, body, ok := token.CutEnvelope(text)
@@ -170,194 +169,4 @@ func sendable(text []byte, cookie bool) bool {
 		}
 	}
 	return true
-}
-
-// wrap has the response give the client an envelope for the session, with what the backend sets or, where it sets nothing,
-// with what the client's last one held. It tells whether there is one.
-func (x *Exchange) wrap(h Reply, sess token.Session, now int64) bool {
-	p := x.policy
-	spoke := p.backendSpoke(h)
-	if !spoke && x.held == nil {
-		return false
-	}
-	e := p.engine.envelopes
-	x.describeHost(h, &sess)
-	tok, ok := p.mint(e.tok[:0], &sess, now)
-	if !ok {
-		return false
-	}
-	x.id = sess.Parts.ID
-	switch {
-	case p.cfg.Cookie != nil && spoke:
-		ok = p.wrapCookies(h, stringOf(tok), now)
-	case p.cfg.Cookie != nil:
-		ok = x.renewCookie(h, stringOf(tok), now)
-	default:
-		ok = x.wrapHeader(h, stringOf(tok), now)
-	}
-	if ok {
-		limitCaching(h, p.cfg.Cache.Control)
-	}
-	return ok
-}
-
-// wrapCookies puts the backend's values of the session's cookie into envelopes. Those that are too long for one, or that take
-// the cookie away, stay as they are.
-func (p *Policy) wrapCookies(h Reply, tok string, now int64) (wrapped bool) {
-	e, all := p.engine, h.All()
-	e.roomFor(all, "set-cookie", token.MaxEnvelope)
-	for _, kv := range all {
-		if kv[0] != "set-cookie" {
-			continue
-		}
-		start, done := len(e.buf), false
-		if e.buf, done = p.wrapLine(e.buf, kv[1], tok, now); !done {
-			e.buf = append(e.buf[:start], kv[1]...)
-		}
-		wrapped = wrapped || done
-		e.lines = append(e.lines, stringOf(e.buf[start:]))
-	}
-	if !wrapped {
-		return false
-	}
-	h.Remove("set-cookie")
-	for _, line := range e.lines {
-		h.Add("set-cookie", line)
-	}
-	return true
-}
-
-// wrapLine appends a Set-Cookie line with its value in an envelope, and its attributes as they are.
-func (p *Policy) wrapLine(dst []byte, line, tok string, now int64) ([]byte, bool) {
-	pair, attributes := line, ""
-	if end := indexSemicolon(line); end >= 0 {
-		pair, attributes = line[:end], line[end:]
-	}
-	name, value, _ := strings.Cut(pair, "=")
-	value = trim(value)
-	if trim(name) != p.cfg.SessionName || value == "" || !sendable(bytesOf(line), false) {
-		return dst, false
-	}
-	if seconds, ok := maxAge(attributes); ok && seconds <= 0 {
-		return dst, false
-	}
-	return p.appendEnvelope(dst, tok, attributes, value, now)
-}
-
-// appendEnvelope appends a Set-Cookie line.
-func (p *Policy) appendEnvelope(dst []byte, tok, attributes, value string, now int64) ([]byte, bool) {
-	dst = append(dst, p.cookieHead...)
-	dst, err := p.engine.envelopes.Append(dst, p.scope, tok, attributes, value, now, token.MaxEnvelope-len(p.cfg.SessionName))
-	return append(dst, attributes...), err == nil
-}
-
-// renewCookie sets the client's last envelope anew with another token. A cookie that lives for some time does not live longer
-// for that.
-func (x *Exchange) renewCookie(h Reply, tok string, now int64) bool {
-	p, e := x.policy, x.policy.engine
-	e.roomFor(nil, "", 3*token.MaxEnvelope)
-	attributes, alive := appendAged(e.buf, x.held.attributes(), now-x.written)
-	if !alive {
-		return false
-	}
-	line, ok := p.appendEnvelope(attributes[len(attributes):], tok, stringOf(attributes), x.held.valueText(), now)
-	if ok {
-		h.Add("set-cookie", stringOf(line))
-	}
-	return ok
-}
-
-// appendAged appends a cookie's attributes as they are some seconds later; not alive if the client has no such cookie any more.
-func appendAged(dst []byte, attributes string, seconds int64) (_ []byte, alive bool) {
-	for rest := attributes; rest != ""; {
-		var one string
-		one, rest = nextAttribute(rest)
-		if left, ok := maxAge(one); ok {
-			if left -= seconds; left <= 0 {
-				return dst, false
-			}
-			dst = strconv.AppendInt(append(dst, "; Max-Age="...), left, 10)
-			continue
-		}
-		dst = append(dst, one...)
-	}
-	return dst, true
-}
-
-// nextAttribute cuts the first attribute off, with the semicolon before it.
-func nextAttribute(attributes string) (one, rest string) {
-	end := indexSemicolon(attributes[1:])
-	if end < 0 {
-		return attributes, ""
-	}
-	return attributes[:end+1], attributes[end+1:]
-}
-
-// maxAge is the last Max-Age among attributes, which counts.
-func maxAge(attributes string) (seconds int64, found bool) {
-	for rest := attributes; rest != ""; {
-		var one string
-		one, rest = nextAttribute(rest)
-		name, value, _ := strings.Cut(one[1:], "=")
-		if !strings.EqualFold(trim(name), "max-age") {
-			continue
-		}
-		if n, err := strconv.ParseInt(trim(value), 10, 64); err == nil {
-			seconds, found = n, true
-		}
-	}
-	return seconds, found
-}
-
-// wrapHeader puts the backend's value of the session's header, or that of the client's last envelope, into an envelope.
-func (x *Exchange) wrapHeader(h Reply, tok string, now int64) bool {
-	p, e := x.policy, x.policy.engine
-	value, spoke := h.Get(p.headerName)
-	if !spoke {
-		value = x.held.valueText()
-	}
-	if value == "" || !sendable(bytesOf(value), false) {
-		return false
-	}
-	e.roomFor(nil, "", token.MaxEnvelope)
-	line, err := e.envelopes.Append(e.buf, p.scope, tok, "", value, now, token.MaxEnvelope)
-	if err != nil {
-		return false
-	}
-	h.Set(p.headerName, stringOf(line))
-	exposeHeader(h, p.cfg.SessionName)
-	return true
-}
-
-// unpin gives the client its application's value without a pin: the host is lost, and the application's session need not be.
-func (x *Exchange) unpin(h Reply) {
-	p, e := x.policy, x.policy.engine
-	if x.held == nil || p.backendSpoke(h) {
-		return
-	}
-	limitCaching(h, forgetting(p.cfg.Cache.Control))
-	if p.cfg.Cookie == nil {
-		h.Set(p.headerName, x.held.valueText())
-		exposeHeader(h, p.cfg.SessionName)
-		return
-	}
-	e.roomFor(nil, "", 2*token.MaxEnvelope)
-	line := append(append(e.buf, p.cookieHead...), x.held.valueText()...)
-	if line, alive := appendAged(line, x.held.attributes(), x.now-x.written); alive {
-		h.Add("set-cookie", stringOf(line))
-	}
-}
-
-// appendRemoval appends what has the client forget the cookie of its last envelope, with the attributes that say which it is.
-func (x *Exchange) appendRemoval(dst []byte) []byte {
-	dst = append(dst, x.policy.cookieHead...)
-	for rest := x.held.attributes(); rest != ""; {
-		var one string
-		one, rest = nextAttribute(rest)
-		name, _, _ := strings.Cut(one[1:], "=")
-		if name = trim(name); !strings.EqualFold(name, "max-age") && !strings.EqualFold(name, "expires") {
-			dst = append(dst, one...)
-		}
-	}
-	return append(dst, removal...)
 }

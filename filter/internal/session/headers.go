@@ -20,10 +20,11 @@ type Request interface {
 	Headers
 	// Pin has the host of a token serve the request, in the form that Proxy.AppendPin made. Strict: it or none.
 	Pin(host string, strict bool)
-	// Within has the proxy look for another host among those of the backend with that tag, where the pinned one can't serve.
+	// Within has the proxy look for another host among those of the backend with that tag, where the pinned one can't
+	// serve.
 	Within(backend string)
-	// Lead has the proxy choose the route anew, which leads to one backend of a split: the value is that of the header which the route
-	// matches. Without a value the client's is taken away, should it have one.
+	// Lead has the proxy choose the route again, which leads to one backend of a split: the value is that of the header
+	// which the route matches. Without a value the client's is taken away, should it have one.
 	Lead(value string)
 	// Balance leaves the choice of the host to the proxy, whatever the client would like.
 	Balance()
@@ -38,11 +39,11 @@ type Reply interface {
 	Cluster() string
 	// CountWarning counts a warning of a policy.
 	CountWarning(p *Policy, w Warning)
-	// Chosen is the host that the proxy chose instead of the pinned one or because there was none, as "ip:port". It is asked
-	// for once, and what it returns is good until another method is called.
+	// Chosen is the host that the proxy chose instead of the pinned one or because there was none, as "ip:port". It is
+	// asked for once, and what it returns is good until another method is called.
 	Chosen() (host string, ok bool)
-	// Backend is the tag of the backend that the host which answered belongs to, as the cluster's endpoints have it; empty for
-	// none. It is asked for where a token is written.
+	// Backend is the tag of the backend that the host which answered belongs to, as the cluster's endpoints have it; empty
+	// for none. It is asked for where a token is written.
 	Backend() string
 	// CodeDetails is Envoy's word for where the response came from (response.code_details).
 	CodeDetails() string
@@ -50,8 +51,8 @@ type Reply interface {
 	Attempts() int
 	// HeadersOnly tells whether the response ends with its headers.
 	HeadersOnly() bool
-	// Prefetch reads all lines at once, which is cheaper than to get two that are there. Get and All then show the lines as
-	// they were.
+	// Prefetch reads all lines at once, which is cheaper than to get two that are there. Get and All then show the lines
+	// as they were.
 	Prefetch()
 	// Now is the time in seconds since the Unix epoch; it costs a host call.
 	Now() int64

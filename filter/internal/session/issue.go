@@ -72,9 +72,9 @@ func (p *Policy) setCookies(h Reply, line []byte, sess token.Session, now int64)
 	h.Add("set-cookie", stringOf(p.appendAttributes(line, p.crossSiteTail, sess, now)))
 }
 
-// mint appends a token to dst, gives the session what that has and it lacked, and remembers it, for its next stop is very
-// likely this worker. It fails only when every key of the ring has been retired; then requests are balanced as if there were
-// no policy.
+// mint appends a token to dst, gives the session what that has and it lacked, and remembers it, for its next stop is
+// very likely this worker. It fails only when every key of the ring has been retired; then requests are balanced as if
+// there were no policy.
 func (p *Policy) mint(dst []byte, sess *token.Session, now int64) ([]byte, bool) {
 	e := p.engine
 	e.proxy.Random(e.nonce[:])

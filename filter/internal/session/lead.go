@@ -41,7 +41,8 @@ func (p *Policy) backendOfCluster(cluster string) uint32 {
 	return 0
 }
 
-// misled tells whether a request was led to a backend that the proxy has no cluster for: it has no endpoints, or is not there any more.
+// misled tells whether a request was led to a backend that the proxy has no cluster for: it has no endpoints, or is not
+// there any more.
 func (x *Exchange) misled(details string) bool {
 	return x.kept && x.policy.leads != nil && (details == "cluster_not_found" || details == "direct_response")
 }

@@ -20,7 +20,8 @@ func Load(data string, getenv func(string) string, proxy Proxy) (*policyconfig.C
 	return cfg, engine, nil
 }
 
-// Keys is where the keys of scopes come from: a ring, or, without one, sealed with the routes, under one of some root secrets.
+// Keys is where the keys of scopes come from: a ring, or, without one, sealed with the routes, under one of some root
+// secrets.
 type Keys struct {
 	ring  *token.Ring
 	roots []token.Root
@@ -37,7 +38,7 @@ func (k Keys) Fingerprint() token.Fingerprint {
 	return k.ring.Fingerprint()
 }
 
-// Read reads the filter's JSON and its keys, of which several engines may be made. What it returns keeps pieces of the
+// Read reads the filter's JSON and its keys; several engines may be made of them. What it returns keeps pieces of the
 // JSON and does not change.
 func Read(data string, getenv func(string) string) (*policyconfig.Config, Keys, []error) {
 	cfg, list := policyconfig.Parse(data)
@@ -59,7 +60,9 @@ func readKeys(from *policyconfig.Keys, getenv func(string) string) (Keys, []erro
 	if from.Gateway != "" {
 		roots, err := token.ParseRoots(getenv(from.EnvironmentVariable()))
 		if err != nil {
-			return Keys{}, []error{errors.New("keys.gateway: the environment variable " + from.EnvironmentVariable() + ": " + err.Error())}
+			return Keys{}, []error{
+				errors.New("keys.gateway: the environment variable " + from.EnvironmentVariable() + ": " + err.Error()),
+			}
 		}
 		return Keys{roots: token.GatewayRoots(roots, from.Gateway)}, nil
 	}

@@ -12,19 +12,19 @@ import (
 func TestSealedRing(t *testing.T) {
 	const plain = `{"keys":[{"id":"a","secret":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"}]}`
 	root := token.Root{Target: "envoy", Secret: []byte(strings.Repeat("root", 8))}
-	fresh, elsewhere := token.Root{Target: "envoy", Secret: []byte(strings.Repeat("next", 8))}, token.Root{Target: "istio", Secret: root.Secret}
+	next, elsewhere := token.Root{Target: "envoy", Secret: []byte(strings.Repeat("next", 8))}, token.Root{Target: "istio", Secret: root.Secret}
 	sealed, err := root.Seal([]byte(plain))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for environment, fails := range map[string]string{
-		root.Text():                             "",
-		fresh.Text() + "," + root.Text():        "",
-		fresh.Text() + "," + root.Text() + "\n": "",
-		fresh.Text():                            "another root secret or for another target",
-		elsewhere.Text():                        "another root secret or for another target",
-		"":                                      "must be one or two root secrets",
-		"c2hvcnQ":                               "must be one or two root secrets",
+		root.Text():                            "",
+		next.Text() + "," + root.Text():        "",
+		next.Text() + "," + root.Text() + "\n": "",
+		next.Text():                            "another root secret or for another target",
+		elsewhere.Text():                       "another root secret or for another target",
+		"":                                     "must be one or two root secrets",
+		"c2hvcnQ":                              "must be one or two root secrets",
 	} {
 		getenv := func(name string) string { return map[string]string{policyconfig.RootSecretEnv: environment}[name] }
 		_, _, errs := Read(`{"version":"limpet.dev/v1","keys":{"sealed":"`+sealed+`"},"policies":[]}`, getenv)

@@ -11,10 +11,10 @@ const (
 	// None: no token came and none was issued.
 	None Outcome = iota
 	// Fresh: no token came, one was issued ("new" in counters).
-	Fresh
+	NewSession
 	// Pinned: the token held and the response came from its host.
 	Pinned
-	// Renewed: as Pinned, and the token was written anew for its idle timeout or for a newer key.
+	// Renewed: as Pinned, and the token was written again for its idle timeout or for a newer key.
 	Renewed
 	// Moved: the token held, but its host did not serve; another did.
 	Moved
@@ -22,7 +22,8 @@ const (
 	Ended
 	// Failed: the token held, but the proxy itself had to answer for its host.
 	Failed
-	// Unpinned: no token came, and none could be issued, for the proxy did not say which host answered, or it is a Unix socket.
+	// Unpinned: no token came, and none could be issued, for the proxy did not say which host answered, or it is a Unix
+	// socket.
 	Unpinned
 	ExpiredAbsolute
 	ExpiredIdle
@@ -40,14 +41,15 @@ const (
 
 var outcomeNames = [Outcomes]string{
 	"none", "new", "pinned", "renewed", "moved", "ended", "failed", "unpinned",
-	"expired-absolute", "expired-idle", "not-yet-valid", "bad-signature", "unknown-key", "wrong-scope", "revoked", "host-reused", "malformed",
+	"expired-absolute", "expired-idle", "not-yet-valid", "bad-signature", "unknown-key", "wrong-scope", "revoked",
+	"host-reused", "malformed",
 }
 
 // FewPolicies is up to how many policies a host has the proxy show all outcomes of each from the start.
 const FewPolicies = 1000
 
-// Counters are one more than the host's numbers of a policy's counters, one for each outcome and then one for each warning; 0
-// where it has none yet.
+// Counters are one more than the host's numbers of a policy's counters, one for each outcome and then one for each
+// warning; 0 where it has none yet.
 type Counters [int(Outcomes) + int(Warnings)]uint32
 
 // String is the outcome's name in counters.

@@ -10,8 +10,8 @@ type Proxy struct {
 	// Lasting, where a request's memory is taken back at once when the phase ends, says that what is allocated from
 	// Lasting(true) to Lasting(false) outlives it. Proxies with a garbage collector have none.
 	Lasting func(bool)
-	// Own, where there is Lasting, begins memory that is given back by itself: what is allocated until Lasting(false) is in
-	// there, until Free.
+	// Own, where there is Lasting, begins memory that is given back by itself: what is allocated until Lasting(false) is
+	// in there, until Free.
 	Own  func() (memory uintptr)
 	Free func(memory uintptr)
 	// Log logs a line for whoever runs the proxy.

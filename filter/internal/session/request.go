@@ -7,8 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// maxSignatures is how many values of the session's name have their signature checked in one request. A browser sends two
-// or three at the most (several paths); more are an attack on the worker's time.
+// maxSignatures is how many values of the session's name have their signature checked in one request. A browser sends
+// two or three at the most (several paths); more are an attack on the worker's time.
 const maxSignatures = 4
 
 // Exchange is what must be remembered of a request until its response comes. The zero value is ready; it may
@@ -22,7 +22,8 @@ type Exchange struct {
 	followed bool
 	// kept says that the request goes to the session's backend, on its host or on another one.
 	kept bool
-	// led is the tag of the backend that it was led to: the cluster there may be one that leads do not name, which several routes share.
+	// led is the tag of the backend that it was led to: the cluster there may be one that leads do not name, which several
+	// routes share.
 	led uint32
 	// outcome of the request phase: None, or why the client's token is void.
 	outcome Outcome
@@ -32,7 +33,7 @@ type Exchange struct {
 	now int64
 	// cacheableMethod is whether the method is GET or HEAD, whose responses caches store; known where the policy asks.
 	cacheableMethod bool
-	// debug is whether the client has a ticket and so is told what becomes of the session.
+	// debug is whether the client has a ticket and so gets headers that say what becomes of the session.
 	debug bool
 	// badTicket is whether the client has one that can't be verified.
 	badTicket bool
@@ -213,9 +214,9 @@ func (s *search) headerLine(value string) {
 	}
 }
 
-// candidate verifies one value. What is no token of this scope and these keys is seen without cryptography, and any number of
-// such values is skipped: a cookie that a neighbouring site plants ends no session. Signatures are checked of the first
-// few others. What was verified before counts as if it were not, so that no answer depends on the cache.
+// candidate verifies one value. What is no token of this scope and these keys is seen without cryptography, and any
+// number of such values is skipped: a cookie that a neighbouring site plants ends no session. Signatures are checked of
+// the first few others. What was verified before counts as if it were not, so that no answer depends on the cache.
 func (s *search) candidate(value string) {
 	s.seen++
 	if !token.Plausible(value) || s.tried == maxSignatures {

@@ -8,7 +8,7 @@ import (
 )
 
 // Response issues, renews or takes away the client's token and returns the request's outcome. On the steady
-// path (a pinned host answered, nothing is due) it reads two headers, of which one is there, and writes none.
+// path (a pinned host answered, nothing is due) it reads two headers, one of them present, and writes none.
 func (x *Exchange) Response(h Reply) Outcome {
 	outcome := x.respond(h)
 	switch {
@@ -30,7 +30,8 @@ func (x *Exchange) respond(h Reply) Outcome {
 	}
 	host, chosen := x.chosen(h)
 	status, _ := h.Get(":status")
-	if (chosen || x.pinned || x.kept) && (status == p.failStatus || mayBeOwn(chosen, status, h)) && h.CodeDetails() != viaUpstream {
+	if (chosen || x.pinned || x.kept) && (status == p.failStatus || mayBeOwn(chosen, status, h)) &&
+		h.CodeDetails() != viaUpstream {
 		return x.notFromUpstream(h)
 	}
 	if p.cfg.OnHostLost != policyconfig.Fail && declined(status, h) {
@@ -67,8 +68,8 @@ func declined(status string, h Reply) bool {
 	return status == "503" && !hasHeader(h, "retry-after")
 }
 
-// leave ends the session on a host that can't serve; the next request is balanced anew. No session begins there. A void token
-// that kept the request in a backend goes too, or the next one would be sent there again.
+// leave ends the session on a host that can't serve; the next request is balanced again. No session begins there. A
+// void token that kept the request in a backend goes too, or the next one would be sent there again.
 func (x *Exchange) leave(h Reply) Outcome {
 	if !x.pinned && !x.kept {
 		return x.outcome
@@ -91,7 +92,7 @@ func hasHeader(h Headers, name string) bool {
 
 // notFromUpstream handles the proxy's own replies. None of them issues a token, for the host they name has not
 // answered. Where the pinned host is the reason, the session can't go on: a strict policy answers its status,
-// the others take the token away so that the next request is balanced anew.
+// the others take the token away so that the next request is balanced again.
 func (x *Exchange) notFromUpstream(h Reply) Outcome {
 	if !x.pinned && !x.kept {
 		return x.outcome
@@ -133,7 +134,7 @@ func (x *Exchange) end(h Reply) Outcome {
 }
 
 // begin gives the client a token for the host that Envoy chose: it had none, a void one, or one whose host did
-// not serve. A session that moves begins anew, for whatever the lost host knew of it is lost; but its id stays.
+// not serve. A session that moves begins again, for whatever the lost host knew of it is lost; but its id stays.
 func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 	if host == (token.Host{}) {
 		if !x.atSocket {
@@ -155,13 +156,13 @@ func (x *Exchange) begin(h Reply, host token.Host) Outcome {
 		x.warn(h, InsecureCookie)
 	}
 	if x.outcome == None && issued {
-		return Fresh
+		return NewSession
 	}
 	return x.outcome
 }
 
-// keep renews the token of a session that stays, when that was due as the request came, or when the token does not say all
-// that the policy wants to know.
+// keep renews the token of a session that stays, when that was due as the request came, or when the token does not say
+// all that the policy wants to know.
 func (x *Exchange) keep(h Reply) Outcome {
 	p := x.policy
 	idle := p.renewAfter > 0 && x.now-x.session.LastSeen >= p.renewAfter

@@ -52,8 +52,8 @@ func (p *Policy) appendAttributes(line []byte, tail string, sess token.Session, 
 }
 
 // forget tells the client to forget its token, unless the backend said something of its own. A cookie is removed; a
-// header is sent empty, and a client that sends it back so is balanced like a new one. Shared caches may not store such a
-// response, whatever the policy says of others: what they hand out would end the sessions of clients that asked for
+// header is sent empty, and a client that sends it back so is balanced like a new one. Shared caches may not store such
+// a response, whatever the policy says of others: what they hand out would end the sessions of clients that asked for
 // nothing of the kind.
 func (x *Exchange) forget(h Reply) {
 	p := x.policy
@@ -68,7 +68,7 @@ func (x *Exchange) forget(h Reply) {
 	}
 	if p.cfg.Envelope {
 		if x.held != nil {
-			p.engine.roomFor(nil, "", 2*token.MaxEnvelope)
+			p.engine.growFor(nil, "", 2*token.MaxEnvelope)
 			h.Add("set-cookie", stringOf(x.appendRemoval(p.engine.buf)))
 		}
 		return
@@ -101,7 +101,13 @@ func (p *Policy) removeCookie(h Reply, head, tail string) {
 // longestLine is how long a token's line gets at the most, so that none of them needs memory of its own.
 func (p *Policy) longestLine() int {
 	const lifetime = len("; Max-Age=-9223372036854775808; Expires=Sat, 21 Nov 2026 12:00:00 GMT")
-	return max(len(p.cookieHead), len(p.crossSite)+1) + token.MaxLen + max(len(p.cookieTail), len(p.crossSiteTail)) + lifetime
+	return max(
+		len(p.cookieHead),
+		len(p.crossSite)+1,
+	) + token.MaxLen + max(
+		len(p.cookieTail),
+		len(p.crossSiteTail),
+	) + lifetime
 }
 
 // appendLifetime adds Max-Age and the Expires that agrees with it.

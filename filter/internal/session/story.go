@@ -66,7 +66,7 @@ func (x *Exchange) answer(h Reply, o Outcome) {
 	h.Set("cache-control", "no-store")
 }
 
-// badTicketAnswer is all that one is told whose ticket can't be verified: no reason, no key and no policy.
+// badTicketAnswer is the whole answer to a ticket that can't be verified: no reason, no key and no policy.
 const badTicketAnswer = "ticket=invalid"
 
 // answerBadTicket says so, lest it look as if nobody read tickets.
@@ -78,7 +78,7 @@ func (x *Exchange) answerBadTicket(h Reply) {
 // age is how long ago the session of a good token began, in seconds.
 func (x *Exchange) age() int64 { return max(0, x.now-x.session.IssuedAt) }
 
-// Publish leaves a request's story for access logs and traces, value by value. What is not known is left out.
+// Publish sets a request's values for access logs and traces. Unknown ones are left out.
 func (x *Exchange) Publish(o Outcome, h Reply, digest bool, publish func(key, value string)) {
 	p := x.policy
 	publish(policyconfig.NameFilterState, o.String())
@@ -86,13 +86,13 @@ func (x *Exchange) Publish(o Outcome, h Reply, digest bool, publish func(key, va
 	if reason := x.reason(o, h); reason != "" {
 		publish(policyconfig.ReasonFilterState, reason)
 	}
-	room := p.engine.buf[:0]
+	buffer := p.engine.buf[:0]
 	if x.pinned {
-		publish(policyconfig.AgeFilterState, stringOf(strconv.AppendInt(room, x.age(), 10)))
-		publish(policyconfig.HostFilterState, stringOf(x.session.Host.AppendText(room)))
+		publish(policyconfig.AgeFilterState, stringOf(strconv.AppendInt(buffer, x.age(), 10)))
+		publish(policyconfig.HostFilterState, stringOf(x.session.Host.AppendText(buffer)))
 	}
 	if id := x.sessionID(); digest && id != 0 {
-		publish(policyconfig.SessionFilterState, stringOf(p.scope.AppendDigest(room, id, x.now)))
+		publish(policyconfig.SessionFilterState, stringOf(p.scope.AppendDigest(buffer, id, x.now)))
 	}
 }
 

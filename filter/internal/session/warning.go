@@ -34,16 +34,18 @@ func (w Warning) String() string { return warningNames[w] }
 
 // warningTexts are what the log says. NoPin's goes on with the pin header's name.
 var warningTexts = [Warnings]string{
-	NoPin: "a backend answered and no pin came back, so no session begins: is stateful_session enabled on the route, behind this " +
-		"filter and without another between the two that removes the header, with the session state envoy.http.stateful_session.header " +
-		"and the name ",
-	UnixSocket: "the host that answered is a Unix socket, and a token holds an IP address and a port: no session begins there",
-	FailMoved: "a session's host did not serve and another one did, though onHostLost is Fail: set strict: true in the route's " +
-		"StatefulSessionPerRoute (limpet.wasm) and leave connection failures, refused streams and resets out of its retry_policy",
-	OtherCluster: "a session moved, for its host is in another cluster than the one that Envoy chose for the request: make the " +
-		"clusters of the route's split localities of one cluster, or give each a policy of its own (clusters)",
-	InsecureCookie: "a Secure cookie was set on a request over plain HTTP, and clients do not send it back: serve HTTPS, have the " +
-		"proxy in front say x-forwarded-proto: https, or set cookie.secure: false",
+	NoPin: "a backend answered and no pin came back, so no session begins: is stateful_session enabled on the route, " +
+		"behind this filter and without another between the two that removes the header, with the session state " +
+		"envoy.http.stateful_session.header and the name ",
+	UnixSocket: "the host that answered is a Unix socket, and a token holds an IP address and a port: no session begins " +
+		"there",
+	FailMoved: "a session's host did not serve and another one did, though onHostLost is Fail: set strict: true in the " +
+		"route's StatefulSessionPerRoute (limpet.wasm) and leave connection failures, refused streams and resets out of " +
+		"its retry_policy",
+	OtherCluster: "a session moved, for its host is in another cluster than the one that Envoy chose for the request: " +
+		"make the clusters of the route's split localities of one cluster, or give each a policy of its own (clusters)",
+	InsecureCookie: "a Secure cookie was set on a request over plain HTTP, and clients do not send it back: serve " +
+		"HTTPS, have the proxy in front say x-forwarded-proto: https, or set cookie.secure: false",
 }
 
 // How often lines are logged: each an hour after the last of its kind, and all of an engine's up to a number an hour.
@@ -55,7 +57,7 @@ const (
 // warnings are what an engine remembers for its lines.
 type warnings struct {
 	lines int
-	until uint32 // when lines begins anew
+	until uint32 // when lines begins again
 	// passed are routes without a policy that requests came on, and moves is where sessions moved to; the oldest go first.
 	passed  [16]passedRoute
 	oldest  int
@@ -153,29 +155,34 @@ type passedRoute struct {
 const rarely = 256
 
 // Passing is a request on a route without a policy.
-type Passing interface {
+type PassHost interface {
 	Request
 	Destination
 	// Now is the time in seconds since the Unix epoch.
 	Now() int64
 	// Steered tells whether the client itself named a host that the proxy would have taken, and keeps the proxy from it.
 	Steered() bool
-	// CountSteered counts such a request, and CountPassed one on a route of which the plugin configuration says nothing.
+	// CountSteered counts such a request, and CountPassed one on a route that the plugin configuration does not mention.
 	CountSteered()
 	CountPassed()
 }
 
-// Pass is for a request on a route without a policy. Its client does not choose the host either, and a ticket goes no further.
-func (e *Engine) Pass(route string, h Passing) {
+// Pass is for a request on a route without a policy. Its client does not choose the host either, and a ticket goes no
+// further.
+func (e *Engine) Pass(route string, h PassHost) {
 	if e.tickets {
 		h.Remove(policyconfig.TicketHeader)
 	}
 	if h.Steered() {
 		h.CountSteered()
 		if e.warnings.may(&e.warnings.steered, h.Now()) {
-			e.proxy.log(LogWarn, "limpet: a request on route "+strconv.Quote(route)+", which has no policy, came with the header "+
-				strconv.Quote(e.pinHeader)+" (pinHeader): no fence is in front of this filter, so clients choose their hosts wherever it "+
-				"does not run; have header_mutation remove that header from requests and responses, as the first filter and on every route")
+			e.proxy.log(
+				LogWarn,
+				"limpet: a request on route "+strconv.Quote(route)+", which has no policy, came with the header "+
+					strconv.Quote(e.pinHeader)+" (pinHeader): no fence is in front of this filter, so clients choose their hosts "+
+					"wherever it does not run; have header_mutation remove that header from requests and responses, as the first "+
+					"filter and on every route",
+			)
 		}
 	}
 	if len(e.routes) == 0 {
@@ -184,8 +191,11 @@ func (e *Engine) Pass(route string, h Passing) {
 	h.CountPassed()
 	p := e.warnings.findRoute(hashText(route))
 	if p.times++; p.times%rarely == 1 && h.Cluster() != "" && e.warnings.may(&p.again, h.Now()) {
-		e.proxy.log(LogInfo, "limpet: route "+strconv.Quote(route)+" has no policy, so its requests have no sessions; policies are for the "+
-			"routes "+e.listRoutes())
+		e.proxy.log(
+			LogInfo,
+			"limpet: route "+strconv.Quote(route)+" has no policy, so its requests have no sessions; policies are for the "+
+				"routes "+e.listRoutes(),
+		)
 	}
 }
 

@@ -3,8 +3,8 @@ package session
 // backendDigits is the length of a backend tag as the proxy has it: hexadecimal digits in lower case.
 const backendDigits = 8
 
-// stayWithin has a request go to a host of the session's backend: a pinned one if its own host does not serve, and one whose
-// host is another pod's by now in any case.
+// stayWithin has a request go to a host of the session's backend: a pinned one if its own host does not serve, and one
+// whose host is another pod's by now in any case.
 func (x *Exchange) stayWithin(h Request, backend uint32) {
 	if backend == 0 {
 		return

@@ -26,7 +26,12 @@ type Admitter struct {
 func New(apiRelease APIRelease, extra ...[]byte) (*Admitter, error) {
 	r, ok := releases[apiRelease]
 	if !ok {
-		return nil, fmt.Errorf("unknown generation of Gateway API %q: supported are %q and %q", apiRelease, Gateway16, Gateway17)
+		return nil, fmt.Errorf(
+			"unknown generation of Gateway API %q: supported are %q and %q",
+			apiRelease,
+			Gateway16,
+			Gateway17,
+		)
 	}
 	a := &Admitter{release: r, extra: map[schema.GroupKind]*crdDefinition{}}
 	for i, text := range extra {
@@ -55,7 +60,7 @@ func (a *Admitter) findVersion(gvk schema.GroupVersionKind) *crdVersion {
 
 // Admit fills in an object's defaults, in place, and gives everything that a server would refuse it for, in the
 // order of the fields' paths. Null fields that may not be null are dropped, as a server does. Unknown fields stay
-// where they are and are errors of which IsUnknownField is true; status is left alone.
+// where they are and are errors for which IsUnknownField is true; status is left alone.
 //
 // The object must be made of what decoded JSON is made of (map[string]any, []any, string, bool, int64, float64,
 // nil), with whole numbers as int64. No two calls may share an object.
@@ -151,7 +156,8 @@ func (v *crdVersion) checkSchema(obj map[string]any, before field.ErrorList) fie
 	return append(errs, broken...)
 }
 
-// findBroken gives a server's validator for the CEL rules that the object is not shown to keep, nil where it keeps all for certain.
+// findBroken gives a server's validator for the CEL rules that the object is not shown to keep, nil where it keeps all
+// for certain.
 func (v *crdVersion) findBroken(obj map[string]any) func() *cel.Validator {
 	found := unproven{budget: celconfig.RuntimeCELCostBudget, places: map[string]bool{}}
 	found.findUnproven(v.prover(), obj)

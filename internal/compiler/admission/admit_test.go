@@ -210,14 +210,14 @@ func TestConcurrentUse(t *testing.T) {
 	a, cases := withExtra(t), readCorpus(t)
 	want := make([][]string, len(cases))
 	for i, c := range cases {
-		want[i] = admitMessages(t, a, c.fresh(t))
+		want[i] = admitMessages(t, a, c.parse(t))
 	}
 	b := withExtra(t)
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
 			for i, c := range cases {
-				if got := admitMessages(t, b, c.fresh(t)); !slices.Equal(got, want[i]) {
+				if got := admitMessages(t, b, c.parse(t)); !slices.Equal(got, want[i]) {
 					t.Errorf("%s: got %q, want %q", c.id, got, want[i])
 				}
 			}

@@ -21,8 +21,8 @@ type corpusCase struct {
 	errors map[APIRelease][]string
 }
 
-// fresh gives the object for a call that may change it.
-func (c corpusCase) fresh(t testing.TB) map[string]any {
+// parse gives the object for a call that may change it.
+func (c corpusCase) parse(t testing.TB) map[string]any {
 	t.Helper()
 	text, err := utiljson.Marshal(c.object)
 	if err != nil {
@@ -122,7 +122,7 @@ func TestCorpus(t *testing.T) {
 		a := newAdmitter(t, apiRelease)
 		for _, c := range readCorpus(t) {
 			var got []string
-			for _, e := range a.Admit(c.fresh(t)) {
+			for _, e := range a.Admit(c.parse(t)) {
 				got = append(got, e.Error())
 			}
 			if !matchFragments(got, c.errors[apiRelease]) {

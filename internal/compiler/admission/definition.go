@@ -89,7 +89,8 @@ func newDefinition(crd *apiextensionsv1.CustomResourceDefinition) (*crdDefinitio
 
 func newVersion(props *apiextensionsv1.JSONSchemaProps, namespaced bool) (*crdVersion, error) {
 	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal,
+		nil); err != nil {
 		return nil, err
 	}
 	structural, err := structuralschema.NewStructural(&internal)
@@ -102,5 +103,11 @@ func newVersion(props *apiextensionsv1.JSONSchemaProps, namespaced bool) (*crdVe
 	}
 	rules := newRuleValidators(structural)
 	prover := sync.OnceValue(func() *ruleProver { return rootProver(structural) })
-	return &crdVersion{namespaced: namespaced, structural: structural, schema: newSchemaValidator(openapi), prover: prover, rules: rules}, nil
+	return &crdVersion{
+		namespaced: namespaced,
+		structural: structural,
+		schema:     newSchemaValidator(openapi),
+		prover:     prover,
+		rules:      rules,
+	}, nil
 }

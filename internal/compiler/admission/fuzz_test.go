@@ -44,11 +44,11 @@ func admitTwice(t *testing.T, a *Admitter, obj map[string]any) {
 		t.Fatal(err)
 	}
 	first, second := decodeYAML(t, text), decodeYAML(t, text)
-	said := admitMessages(t, a, first)
-	if again := admitMessages(t, a, second); !slices.Equal(said, again) {
-		t.Errorf("%s: %q, then %q", text, said, again)
+	before := admitMessages(t, a, first)
+	if again := admitMessages(t, a, second); !slices.Equal(before, again) {
+		t.Errorf("%s: %q, then %q", text, before, again)
 	}
-	if again := admitMessages(t, a, first); !slices.Equal(said, again) || !reflect.DeepEqual(first, second) {
-		t.Errorf("%s: with its defaults: %q, then %q", text, said, again)
+	if again := admitMessages(t, a, first); !slices.Equal(before, again) || !reflect.DeepEqual(first, second) {
+		t.Errorf("%s: with its defaults: %q, then %q", text, before, again)
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// longList is the most items of a list, or entries of a map, that the schema's validator gets at once: it compares each
-	// error with all before it. No list of Gateway API may have more.
+	// longList is the most items of a list, or entries of a map, that the schema's validator gets at once: it compares
+	// each error with all before it. No list of Gateway API may have more.
 	longList = 128
 	// enoughErrors ends the search for more in long lists.
 	enoughErrors = 100
@@ -96,7 +96,8 @@ type longLists struct {
 	errs      field.ErrorList
 }
 
-// shorten gives the value with one item of each long list and no entry of each long map. The value itself stays as it is.
+// shorten gives the value with one item of each long list and no entry of each long map. The value itself stays as it
+// is.
 func (l *longLists) shorten(path *field.Path, value any, schema *spec.Schema) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -56,7 +56,12 @@ func newProver(at string, s, seen *structuralschema.Structural, declared *apicel
 		p.items = newProver(at+stepItems, s.Items, s.Items, declared.ElemType)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
-		p.values = newProver(at+stepValues, s.AdditionalProperties.Structural, s.AdditionalProperties.Structural, declared.ElemType)
+		p.values = newProver(
+			at+stepValues,
+			s.AdditionalProperties.Structural,
+			s.AdditionalProperties.Structural,
+			declared.ElemType,
+		)
 	}
 	for name, property := range s.Properties {
 		escaped, _ := apicel.Escape(name)
@@ -72,8 +77,8 @@ func newProver(at string, s, seen *structuralschema.Structural, declared *apicel
 	return p
 }
 
-// isBeyondProver tells whether a schema has what provers know nothing of, and no CRD that limpet reads has: rules within
-// allOf, whole objects within objects, and rules about fields whose names CEL can't write.
+// isBeyondProver tells whether a schema has what provers know nothing of, and no CRD that limpet reads has: rules
+// within allOf, whole objects within objects, and rules about fields whose names CEL can't write.
 func isBeyondProver(s *structuralschema.Structural) bool {
 	if s.XEmbeddedResource || s.ValueValidation != nil && len(s.ValueValidation.AllOf) > 0 {
 		return true
@@ -187,7 +192,8 @@ func planRule(env *celgo.Env, rule string) (interpreter.Interpretable, error) {
 	}
 	attributes := interpreter.NewAttributeFactory(env.Container, env.CELTypeAdapter(), env.CELTypeProvider())
 	return interpreter.NewInterpreter(dispatcher, env.Container, env.CELTypeProvider(), env.CELTypeAdapter(), attributes).
-		NewInterpretable(ast.NativeRep(), interpreter.Optimize(), interpreter.CompileRegexConstants(interpreter.MatchesRegexOptimization))
+		NewInterpretable(ast.NativeRep(), interpreter.Optimize(),
+			interpreter.CompileRegexConstants(interpreter.MatchesRegexOptimization))
 }
 
 // proves reports whether an object keeps the rules for certain.

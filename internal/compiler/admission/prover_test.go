@@ -19,7 +19,7 @@ func TestProver(t *testing.T) {
 	for _, c := range readCorpus(t) {
 		for range copies {
 			for apiRelease := range releases {
-				obj := c.fresh(t)
+				obj := c.parse(t)
 				v, _ := newAdmitter(t, apiRelease).resolve(obj)
 				if v == nil {
 					continue

@@ -11,9 +11,9 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// ruleValidators are a server's validators for the CEL rules of a schema: one for all of them, and some for those of a few places,
-// for that is what an object breaks that breaks any. A file of objects that each break a rule would otherwise take four times as long as
-// one of sound objects.
+// ruleValidators are a server's validators for the CEL rules of a schema: one for all of them, and some for those of a
+// few places, for that is what an object breaks that breaks any. A file of objects that each break a rule would
+// otherwise take four times as long as one of sound objects.
 type ruleValidators struct {
 	schema *structuralschema.Structural
 	// all gives nil if there are no rules.
@@ -23,7 +23,8 @@ type ruleValidators struct {
 	some map[string]*cel.Validator // by their places
 }
 
-// maxSome is how many sets of places have validators of their own. With more, hostile files would fill the memory with them.
+// maxSome is how many sets of places have validators of their own. With more, hostile files would fill the memory with
+// them.
 const maxSome = 32
 
 func newRuleValidators(s *structuralschema.Structural) *ruleValidators {

@@ -44,8 +44,8 @@ func (v *crdVersion) dropUnknown(obj map[string]any) (pruned map[string]any, unk
 	return pruned, unknown
 }
 
-// FieldsBeside gives the fields that the schema has where a path of an object leads, the last name of which is left out: those that
-// may be meant by one that it lacks.
+// FieldsBeside gives the fields that the schema has where a path of an object leads, the last name of which is left
+// out: those that may be meant by one that it lacks.
 func (a *Admitter) FieldsBeside(obj map[string]any, path string) []string {
 	v, _ := a.resolve(obj)
 	if v == nil {

@@ -67,7 +67,7 @@ func TestVerdicts(t *testing.T) {
 		}
 		a := newAdmitter(t, apiRelease)
 		for _, c := range cases {
-			compareVerdicts(t, string(apiRelease)+", "+c.id, ourVerdict(t, a, c.fresh(t)), want.Cases[apiRelease][c.id])
+			compareVerdicts(t, string(apiRelease)+", "+c.id, ourVerdict(t, a, c.parse(t)), want.Cases[apiRelease][c.id])
 		}
 	}
 }

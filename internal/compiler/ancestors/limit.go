@@ -1,5 +1,5 @@
-// Package ancestors finds the Gateways on which a policy has no effect because its status can't list another ancestor. The
-// limit is GEP-713's and the same for policies of every kind (docs/semantics.md, S63).
+// Package ancestors finds the Gateways on which a policy has no effect because its status can't list another ancestor.
+// The limit is GEP-713's and the same for policies of every kind (docs/semantics.md, S63).
 package ancestors
 
 import (
@@ -33,8 +33,9 @@ type Attachment struct {
 	Refused bool
 }
 
-// isOwnAncestor reports whether the policy's status has an ancestor for the target itself, not for the Gateways from which
-// requests come to it: one on which the policy has no effect, or a GatewayClass, of which there is one for all of them.
+// isOwnAncestor reports whether the policy's status has an ancestor for the target itself, not for the Gateways from
+// which requests come to it: one on which the policy has no effect, or a GatewayClass, of which there is one for all of
+// them.
 func (a Attachment) isOwnAncestor() bool {
 	return a.Refused || a.Target.Kind == object.KindGatewayClass
 }
@@ -50,8 +51,9 @@ type Input struct {
 	Paths iter.Seq[precedence.TrafficPath]
 }
 
-// Reach has for each policy the Gateways from which requests come to its targets, and whether a route or the Gateway is of the
-// policy's namespace. One for a GatewayClass has the class for its ancestor, and so has room for all Gateways: it is not in it.
+// Reach has for each policy the Gateways from which requests come to its targets, and whether a route or the Gateway is
+// of the policy's namespace. One for a GatewayClass has the class for its ancestor, and so can list all Gateways:
+// it is not in it.
 type Reach map[object.Ref]map[object.Ref]bool
 
 // Find finds where policies reach the limit, and reports it.
@@ -113,7 +115,8 @@ func NewLimit(in Input, reached map[object.Ref]map[object.Ref]bool) *Limit {
 	return &Limit{reached: reached, attached: attached}
 }
 
-// index gives the attachments that have an effect by their targets, and the policies whose one ancestor is a GatewayClass.
+// index gives the attachments that have an effect by their targets, and the policies whose one ancestor is a
+// GatewayClass.
 func (in Input) index() (attached map[object.TargetRef][]Attachment, classes map[object.Ref]bool) {
 	attached, classes = map[object.TargetRef][]Attachment{}, map[object.Ref]bool{}
 	for a := range in.Attachments {
@@ -151,14 +154,15 @@ func FindReach(in Input) Reach {
 	return reach
 }
 
-// ListWithoutRoom gives those of a policy's Gateways that come after the ones that its status has room for besides the ancestors that
-// it has otherwise. The Gateways say whether they are the policy's own. Those that routes of its own namespace lead through go first,
-// for no other namespace can make the policy leave those, and of these the ones that were there first.
+// ListWithoutRoom gives those of a policy's Gateways that do not fit into its status besides the
+// ancestors that it has otherwise. The Gateways say whether they are the policy's own. Those that routes of its own
+// namespace lead through go first, for no other namespace can make the policy leave those, and of these the ones that
+// were there first.
 func ListWithoutRoom(
 	all []*resource.Object[gatewayv1.Gateway], order *seniority.Order, gateways map[object.Ref]bool, taken int,
 ) (without []object.Ref) {
-	room := max(v1alpha1.MaxAncestors-taken, 0)
-	if len(gateways) <= room {
+	free := max(v1alpha1.MaxAncestors-taken, 0)
+	if len(gateways) <= free {
 		return nil
 	}
 	var origins []object.Origin
@@ -168,7 +172,7 @@ func ListWithoutRoom(
 			origins = append(origins, origin)
 		}
 	}
-	if len(origins) <= room {
+	if len(origins) <= free {
 		return nil
 	}
 	slices.SortStableFunc(origins, func(a, b object.Origin) int {
@@ -180,7 +184,7 @@ func ListWithoutRoom(
 		}
 		return order.Compare(a, b)
 	})
-	for _, origin := range origins[room:] {
+	for _, origin := range origins[free:] {
 		without = append(without, origin.Ref)
 	}
 	return without

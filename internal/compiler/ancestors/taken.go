@@ -8,8 +8,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// CountTaken counts the ancestors in a policy's status besides the Gateways on which it has an effect: other controllers',
-// targets on which it has none, and GatewayClasses. Policies without any are not in it.
+// CountTaken counts the ancestors in a policy's status besides the Gateways on which it has an effect: other
+// controllers', targets on which it has none, and GatewayClasses. Policies without any are not in it.
 func CountTaken(in Input) map[object.Ref]int {
 	taken, controller := map[object.Ref]int{}, string(in.Objects.ControllerName())
 	countForeign(controller, in.Objects.SessionPolicies, taken)
@@ -23,7 +23,8 @@ func CountTaken(in Input) map[object.Ref]int {
 	return taken
 }
 
-// countForeign counts the ancestors that other controllers have written into the policies' status, whatever else it holds.
+// countForeign counts the ancestors that other controllers have written into the policies' status, whatever else it
+// holds.
 func countForeign[T any](controller string, policies []*resource.Object[T], taken map[object.Ref]int) {
 	for _, p := range policies {
 		fields, _ := p.Status.(map[string]any)

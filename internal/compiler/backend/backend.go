@@ -71,7 +71,8 @@ func (i *Identity) IsOf(name string) bool {
 	return i.Name == name || i.Subset != "" && i.Name == name+"/"+i.Subset
 }
 
-// Target is what policies for the backend's port are attached to; without a name of the port, what those for all of it are.
+// Target is what policies for the backend's port are attached to; without a name of the port, what those for all of it
+// are.
 func (i *Identity) Target() object.TargetRef {
 	return object.TargetRef{Ref: i.Object, Section: i.PortName}
 }
@@ -109,9 +110,15 @@ type Index struct {
 	platformKinds []runtimeschema.GroupKind
 }
 
-// NewIndex makes an index of the objects, with the ports of Services that [GatherPorts] found and [BuildPort] made. What
-// is wrong with one that a route uses goes to the report, once.
-func NewIndex(objects *resource.Objects, ports []*ServicePort, pods *Selection, places *Places, rep *report.Report) *Index {
+// NewIndex makes an index of the objects, with the ports of Services that [GatherPorts] found and [BuildPort] made.
+// What is wrong with one that a route uses goes to the report, once.
+func NewIndex(
+	objects *resource.Objects,
+	ports []*ServicePort,
+	pods *Selection,
+	places *Places,
+	rep *report.Report,
+) *Index {
 	x := &Index{
 		objects:   objects,
 		services:  make(map[string]*resource.Object[corev1.Service], len(objects.Services)),
@@ -146,7 +153,8 @@ func (x *Index) Resolve(
 	if x.isPlatformKind(ref) {
 		return x.resolvePlatformKind(namespace, ref), nil
 	}
-	if x.unverified && ref.Group != nil && string(*ref.Group) == object.APIKind(object.KindHostname).Group && ref.Kind != nil {
+	if x.unverified && ref.Group != nil && string(*ref.Group) == object.APIKind(object.KindHostname).Group &&
+		ref.Kind != nil {
 		return x.resolveHost(namespace, ref), nil
 	}
 	if isAuthService(route, ref.BackendObjectReference) {
@@ -173,7 +181,10 @@ func (x *Index) Resolve(
 		Name:      string(ref.Name),
 	}
 	if !x.grants.Allow(from, to) {
-		return nil, field.Forbidden(path.Child("namespace"), fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace))
+		return nil, field.Forbidden(
+			path.Child("namespace"),
+			fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace),
+		)
 	}
 	return x.resolveService(connectionKind(route), namespace+"/"+string(ref.Name), path, ref)
 }
@@ -188,7 +199,8 @@ func connectionKind(route *resource.Object[gatewayv1.HTTPRoute]) string {
 
 // IsXBackend reports whether a reference is to an XBackend, be it there or not.
 func IsXBackend(ref gatewayv1.BackendRef) bool {
-	return ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil && *ref.Kind == object.KindXBackend
+	return ref.Group != nil && *ref.Group == gatewayxv1alpha1.GroupName && ref.Kind != nil &&
+		*ref.Kind == object.KindXBackend
 }
 
 // resolveService finds the port of a Service that a reference of a kind of route means.
@@ -207,8 +219,12 @@ func (x *Index) resolveService(kind, key string, path *field.Path, ref gatewayv1
 	}
 	if service.Value.Spec.Type == corev1.ServiceTypeExternalName {
 		if why := x.places.refuseName(normalizeName(service.Value.Spec.ExternalName), uint16(number)); why != "" {
-			return nil, newNotFound(path.Child("name"), ref.Name, "Service "+key+" is an ExternalName: Gateway API asks that none is "+
-				"followed, for the name may lead anywhere (CVE-2021-25740), and "+why)
+			return nil, newNotFound(
+				path.Child("name"),
+				ref.Name,
+				"Service "+key+" is an ExternalName: Gateway API asks that none is "+
+					"followed, for the name may lead anywhere (CVE-2021-25740), and "+why,
+			)
 		}
 		if len(service.Value.Spec.Ports) == 0 {
 			return x.getOpenPort(service, corev1.ServicePort{Port: number, Protocol: protocol}), nil
@@ -218,7 +234,11 @@ func (x *Index) resolveService(kind, key string, path *field.Path, ref gatewayv1
 		return p.Port == number && p.Protocol == protocol
 	})
 	if at < 0 {
-		return nil, newNotFound(path.Child("port"), number, fmt.Sprintf("Service %s has no %s port of this number", key, protocol))
+		return nil, newNotFound(
+			path.Child("port"),
+			number,
+			fmt.Sprintf("Service %s has no %s port of this number", key, protocol),
+		)
 	}
 	p := x.ports[newPortKey(service, at)]
 	if said := p.unsupportedProtocol(); said != "" && !resource.IsStreamRoute(kind) && !x.speaksTLS(p, said) {
@@ -278,7 +298,8 @@ func (x *Index) getOpenPort(service *resource.Object[corev1.Service], port corev
 	return x.resolved[key]
 }
 
-// getServicePort gives the backend for a Service's port. What there is to say about it is said when a route first uses it.
+// getServicePort gives the backend for a Service's port. What there is to say about it is said when a route first uses
+// it.
 func (x *Index) getServicePort(key PortKey) *Backend {
 	p := x.ports[key]
 	if !x.reported[p] {

@@ -187,8 +187,8 @@ func TestProtocolsOfPorts(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfAService holds the warnings and advice about a Service that a route uses, each once.
-func TestWhatIsSaidOfAService(t *testing.T) {
+// TestReportsOfAService holds the warnings and advice about a Service that a route uses, each once.
+func TestReportsOfAService(t *testing.T) {
 	ready := slice("a", "IPv4", endpoint("10.0.0.1", ""))
 	for name, c := range map[string]struct {
 		documents []string

@@ -20,9 +20,9 @@ func (x *Index) ResolveOf(route *resource.Object[gatewayv1.HTTPRoute], rule, n i
 	return b
 }
 
-// resolveHost gives a host of the control plane's registry that a route in a namespace means. Behind the name of a Service is
-// that Service, so that its policies hold; a name without a dot is that of one in the route's namespace (Istio,
-// Destination.host). Without a port it is the only one.
+// resolveHost gives a host of the control plane's registry that a route in a namespace means. Behind the name of a
+// Service is that Service, so that its policies hold; a name without a dot is that of one in the route's namespace
+// (Istio, Destination.host). Without a port it is the only one.
 func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend {
 	name := string(ref.Name)
 	referent := object.Ref{Kind: object.KindHostname, Name: name}

@@ -14,45 +14,49 @@ import (
 // anyName as a pattern stands for every name that leads out of the machine and out of the cluster.
 const anyName = "*"
 
-// IsNamePattern reports whether a text can say which DNS names endpoints may have: a name, "*." and a name for all below it,
-// or "*".
+// IsNamePattern reports whether a text can say which DNS names endpoints may have: a name, "*." and a name for all
+// below it, or "*".
 func IsNamePattern(pattern string) bool {
 	return pattern == anyName || isHostname(strings.TrimPrefix(pattern, "*."))
 }
 
-// isHostname reports whether a text is a DNS name and nothing that resolvers take for an address, such as 127.1 or 0x7f000001.
+// isHostname reports whether a text is a DNS name and nothing that resolvers take for an address, such as 127.1 or
+// 0x7f000001.
 func isHostname(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
-	return len(validation.IsDNS1123Subdomain(name)) == 0 && strings.Trim(last, "0123456789") != "" && !strings.HasPrefix(last, "0x")
+	return len(validation.IsDNS1123Subdomain(name)) == 0 && strings.Trim(last, "0123456789") != "" &&
+		!strings.HasPrefix(last, "0x")
 }
 
 // normalizeName is a DNS name in the form in which names are compared.
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// inwardDomains are those whose names lead inward; the last three stand in the /etc/hosts of distributions, for the loopback.
-var inwardDomains = []string{"localhost", "local", "svc", "internal", "localdomain", "localdomain4", "localdomain6"}
+// localDomains are those whose names resolve to local addresses; the last three stand in the /etc/hosts of
+// distributions, for the loopback.
+var localDomains = []string{"localhost", "local", "svc", "internal", "localdomain", "localdomain4", "localdomain6"}
 
-// isInward reports whether a name leads to Envoy's own machine or back into the cluster, past the ReferenceGrants there.
-func isInward(name string) bool {
-	return !strings.Contains(name, ".") || slices.ContainsFunc(inwardDomains, func(domain string) bool {
+// isLocalName reports whether a name leads to Envoy's own machine or back into the cluster, past the ReferenceGrants
+// there.
+func isLocalName(name string) bool {
+	return !strings.Contains(name, ".") || slices.ContainsFunc(localDomains, func(domain string) bool {
 		return strings.HasSuffix(name, "."+domain)
 	})
 }
 
-// matchesName reports whether a pattern covers a name. Names that lead inward have to be named themselves.
+// matchesName reports whether a pattern covers a name. Local names must be listed themselves.
 func matchesName(pattern, name string) bool {
 	switch domain, wild := strings.CutPrefix(pattern, "*"); {
 	case !wild:
 		return pattern == name
-	case isInward(name):
+	case isLocalName(name):
 		return false
 	default:
 		return strings.HasSuffix(name, domain)
 	}
 }
 
-// refuseName says why no endpoint can be behind a name and a port; empty if one can. Which address the name has shows while
-// Envoy runs, so the ports of its admin interface are refused wherever that is.
+// refuseName says why no endpoint can be behind a name and a port; empty if one can. Which address the name has shows
+// while Envoy runs, so the ports of its admin interface are refused wherever that is.
 func (p *Places) refuseName(name string, port uint16) string {
 	switch {
 	case !isHostname(name):

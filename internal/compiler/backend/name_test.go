@@ -84,9 +84,9 @@ func TestNames(t *testing.T) {
 			}
 		}
 		left := len(mustResolve(t, x, "{name: sliced, port: 80}").Endpoints)
-		said := fmt.Sprint(rep.Warnings())
-		if (left == 0) != (c.want != "") || !strings.Contains(said, c.want) {
-			t.Errorf("%s, of a slice: %d endpoints; want %q in\n%s", name, left, c.want, said)
+		problems := fmt.Sprint(rep.Warnings())
+		if (left == 0) != (c.want != "") || !strings.Contains(problems, c.want) {
+			t.Errorf("%s, of a slice: %d endpoints; want %q in\n%s", name, left, c.want, problems)
 		}
 	}
 }

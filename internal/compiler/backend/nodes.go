@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Nodes are the machines of a cluster, with those of its API servers, where they are known. What listens there is none of a namespace's,
-// but for its own Pods on a machine's network. They do not change once they are made; nil is that nothing is known.
+// Nodes are the machines of a cluster, with those of its API servers, where they are known. What listens there is none
+// of a namespace's, but for its own Pods on a machine's network. They do not change once they are made; nil is that
+// nothing is known.
 type Nodes struct {
 	// Pods has the machines' addresses, each with the namespaces that have a Pod which says that it is at that address.
 	Pods map[netip.Addr][]string
@@ -25,7 +26,7 @@ func (n *Nodes) isOthers(namespace string, at netip.Addr) bool {
 	return is && !slices.Contains(namespaces, namespace)
 }
 
-// ListMoved lists the addresses of which others say something else.
+// ListMoved lists the addresses that have another node in the other value.
 func (n *Nodes) ListMoved(now *Nodes) map[netip.Addr]bool {
 	moved := map[netip.Addr]bool{}
 	for _, lists := range [][2]*Nodes{{n, now}, {now, n}} {

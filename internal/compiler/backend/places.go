@@ -81,9 +81,13 @@ func (p *Places) Equal(other *Places) bool {
 	if p == nil || other == nil || p == other {
 		return p == other
 	}
-	return p.NoLoopback == other.NoLoopback && p.Zone == other.Zone && p.Reachable == other.Reachable && slices.Equal(p.Own, other.Own) &&
-		slices.Equal(p.Listeners, other.Listeners) && slices.Equal(p.Gateways, other.Gateways) && slices.Equal(p.Names, other.Names) &&
-		slices.Equal(p.Machine, other.Machine) && p.Nodes == other.Nodes
+	return p.NoLoopback == other.NoLoopback && p.Zone == other.Zone && p.Reachable == other.Reachable &&
+		slices.Equal(p.Own, other.Own) &&
+		slices.Equal(p.Listeners, other.Listeners) &&
+		slices.Equal(p.Gateways, other.Gateways) &&
+		slices.Equal(p.Names, other.Names) &&
+		slices.Equal(p.Machine, other.Machine) &&
+		p.Nodes == other.Nodes
 }
 
 // ListMoved lists the namespaces whose Gateways' listeners are not where they were.
@@ -106,7 +110,8 @@ func (p *Places) refuse(namespace string, at netip.AddrPort) string {
 		return ""
 	case p.NoLoopback && slices.Contains(p.Own, at):
 		return fmt.Sprintf("%s is where limpet listens, or the API server", at)
-	case slices.ContainsFunc(p.Own, func(own netip.AddrPort) bool { return p.leadsTo(at, own) }), p.isListener(namespace, at):
+	case slices.ContainsFunc(p.Own, func(own netip.AddrPort) bool { return p.leadsTo(at, own) }),
+		p.isListener(namespace, at):
 		return fmt.Sprintf("%s is where Envoy itself listens", at)
 	case p.Nodes.isAPIServer(at):
 		return fmt.Sprintf("%s is where an API server listens", at)
@@ -122,16 +127,16 @@ func (p *Places) refuse(namespace string, at netip.AddrPort) string {
 	return ""
 }
 
-// isListener tells whether Envoy listens at an address for a Gateway. One of another namespace may name the addresses of pods
-// that are none of its own, and takes nothing from these: its word counts for Envoy's own machine alone.
+// isListener tells whether Envoy listens at an address for a Gateway. One of another namespace may name the addresses
+// of pods that are none of its own, and takes nothing from these: its word counts for Envoy's own machine alone.
 func (p *Places) isListener(namespace string, at netip.AddrPort) bool {
 	return slices.ContainsFunc(p.Listeners, func(l Listener) bool {
 		return p.leadsTo(at, l.At) && (l.Namespace == namespace || p.isOnMachine(at.Addr()))
 	})
 }
 
-// leadsTo tells whether a connection to an address reaches what listens on another, which without digits is all of a machine's, as
-// far as these are known.
+// leadsTo tells whether a connection to an address reaches what listens on another, which without digits is all of a
+// machine's, as far as these are known.
 func (p *Places) leadsTo(at, listening netip.AddrPort) bool {
 	if at.Port() != listening.Port() {
 		return false
@@ -143,8 +148,8 @@ func (p *Places) isOnMachine(at netip.Addr) bool {
 	return at.IsLoopback() || slices.Contains(p.Machine, at)
 }
 
-// advise says what an endpoint may lead to though it is not refused, because the addresses of a machine, or of a name, are not known;
-// empty for nothing.
+// advise says what an endpoint may lead to though it is not refused, because the addresses of a machine, or of a name,
+// are not known; empty for nothing.
 func (p *Places) advise(e ir.Endpoint) string {
 	port := e.Address.Port()
 	onEvery := func(own netip.AddrPort) bool { return own.Port() == port && own.Addr().IsUnspecified() }
@@ -152,16 +157,27 @@ func (p *Places) advise(e ir.Endpoint) string {
 	switch {
 	case p == nil:
 		return ""
-	case e.Host != "" && slices.ContainsFunc(p.Listeners, listens) && !slices.ContainsFunc(p.Names, func(pattern string) bool {
-		return pattern != anyName && matchesName(pattern, e.Host)
-	}):
-		return fmt.Sprintf("its endpoint %s:%d has the port of one of Envoy's own listeners: if the name leads to Envoy's machine, requests go "+
-			"round in a circle", e.Host, port)
+	case e.Host != "" && slices.ContainsFunc(p.Listeners, listens) && !slices.ContainsFunc(p.Names,
+		func(pattern string) bool {
+			return pattern != anyName && matchesName(pattern, e.Host)
+		}):
+		return fmt.Sprintf(
+			"its endpoint %s:%d has the port of one of Envoy's own listeners: if the name leads to Envoy's machine, requests "+
+				"go round in a circle",
+			e.Host,
+			port,
+		)
 	case e.Host == "" && slices.ContainsFunc(p.Own, onEvery):
-		return fmt.Sprintf("its endpoint %s has the port at which Envoy's admin interface, or limpet, listens on every address of its machine: "+
-			"if this is one of them, the Gateway's clients reach that", e.Address)
+		return fmt.Sprintf(
+			"its endpoint %s has the port at which Envoy's admin interface, or limpet, listens on every address of its "+
+				"machine: if this is one of them, the Gateway's clients reach that",
+			e.Address,
+		)
 	case e.Host == "" && e.Address.Addr().IsLoopback() && p.Reachable:
-		return fmt.Sprintf("its endpoint %s is on Envoy's own machine: other machines' clients reach it through the Gateway", e.Address)
+		return fmt.Sprintf(
+			"its endpoint %s is on Envoy's own machine: other machines' clients reach it through the Gateway",
+			e.Address,
+		)
 	}
 	return ""
 }

@@ -74,12 +74,12 @@ func TestPlaces(t *testing.T) {
 				ref = "{group: gateway.networking.x-k8s.io, kind: XBackend, name: cart}"
 			}
 			left := len(mustResolve(t, x, ref).Endpoints)
-			said := ""
+			problems := ""
 			for _, p := range rep.Warnings() {
-				said += p.String() + "\n"
+				problems += p.String() + "\n"
 			}
-			if (left == 0) != (c.want != "") || !strings.Contains(said, c.want) {
-				t.Errorf("%s (%t): %d endpoints; want %q in\n%s", name, selector, left, c.want, said)
+			if (left == 0) != (c.want != "") || !strings.Contains(problems, c.want) {
+				t.Errorf("%s (%t): %d endpoints; want %q in\n%s", name, selector, left, c.want, problems)
 			}
 		}
 	}
@@ -117,12 +117,12 @@ func TestPlacesOnEveryAddress(t *testing.T) {
 		places.Machine, places.Names = []netip.Addr{machine}, strings.Fields(c.names)
 		rep := &report.Report{}
 		left := len(mustResolve(t, indexWithin(objects, places, rep), "{name: cart, port: 80}").Endpoints)
-		said := ""
+		problems := ""
 		for _, p := range rep.Problems() {
-			said += p.String() + "\n"
+			problems += p.String() + "\n"
 		}
-		if left != c.left || !strings.Contains(said, c.want) || c.want == "" && (strings.Contains(said, admin) || strings.Contains(said, circle)) {
-			t.Errorf("%s: %d endpoints; want %d and %q in\n%s", name, left, c.left, c.want, said)
+		if left != c.left || !strings.Contains(problems, c.want) || c.want == "" && (strings.Contains(problems, admin) || strings.Contains(problems, circle)) {
+			t.Errorf("%s: %d endpoints; want %d and %q in\n%s", name, left, c.left, c.want, problems)
 		}
 	}
 }
@@ -166,12 +166,12 @@ func TestNodes(t *testing.T) {
 				ref = "{group: gateway.networking.x-k8s.io, kind: XBackend, name: cart}"
 			}
 			left := len(mustResolve(t, indexWithin(objects, places, rep), ref).Endpoints)
-			said := ""
+			problems := ""
 			for _, p := range rep.Warnings() {
-				said += p.String() + "\n"
+				problems += p.String() + "\n"
 			}
-			if (left == 0) != (c.want != "") || !strings.Contains(said, c.want) {
-				t.Errorf("%s (%t): %d endpoints; want %q in\n%s", name, selector, left, c.want, said)
+			if (left == 0) != (c.want != "") || !strings.Contains(problems, c.want) {
+				t.Errorf("%s (%t): %d endpoints; want %q in\n%s", name, selector, left, c.want, problems)
 			}
 		}
 	}

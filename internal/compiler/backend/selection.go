@@ -19,8 +19,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// Selection is which pods Services select, and which they have left that run on (S42). EndpointSlices say nothing of the latter, so that it
-// is remembered, and carried from one input to the next. It does not change once it is made; nil is one of no pods.
+// Selection is which pods Services select, and which they have left that run on (S42). EndpointSlices say nothing of
+// the latter, so that it is remembered, and carried from one input to the next. It does not change once it is made; nil
+// is one of no pods.
 type Selection struct {
 	// Pods are by their keys.
 	Pods map[string]*SelectedPod
@@ -86,7 +87,8 @@ func (s *Selection) ListMoved(now *Selection) (services []string) {
 	return services
 }
 
-// key names the pod among those of all Services. Pods on their node's network share its address, and have ports of their own.
+// key names the pod among those of all Services. Pods on their node's network share its address, and have ports of
+// their own.
 func (p *SelectedPod) key() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", p.serviceKey(), p.Address)
@@ -124,7 +126,8 @@ func (p *SelectedPod) isOf(family discoveryv1.AddressType) bool {
 	return p.Address.Is4() == (family == discoveryv1.AddressTypeIPv4) && family != discoveryv1.AddressTypeFQDN
 }
 
-// Follow gives what is known once the input says what it does: the objects' slices and pods. Without a policy that keeps pods nothing is.
+// Follow gives what is known once the input says what it does: the objects' slices and pods. Without a policy that
+// keeps pods nothing is.
 func (s *Selection) Follow(objects *resource.Objects, now time.Time) *Selection {
 	known, next := map[string]*SelectedPod{}, map[string]*SelectedPod{}
 	if s != nil {
@@ -170,7 +173,8 @@ type podFacts struct {
 	// selected are the pods that take new sessions, and listed all that a Service has, by their keys and their pods.
 	selected map[string]*SelectedPod
 	listed   map[string]bool
-	// serving are the addresses at which pods serve, by UID, and owners the UIDs of those that have an address for themselves.
+	// serving are the addresses at which pods serve, by UID, and owners the UIDs of those that have an address for
+	// themselves.
 	serving map[string][]netip.Addr
 	owners  map[podAddress]string
 }
@@ -182,7 +186,8 @@ type podAddress struct {
 
 func newPodFacts(objects *resource.Objects) *podFacts {
 	f := &podFacts{
-		selected: map[string]*SelectedPod{}, listed: map[string]bool{}, serving: map[string][]netip.Addr{}, owners: map[podAddress]string{},
+		selected: map[string]*SelectedPod{}, listed: map[string]bool{}, serving: map[string][]netip.Addr{},
+		owners: map[podAddress]string{},
 	}
 	for _, s := range objects.Slices {
 		f.addSlice(s)
@@ -205,7 +210,12 @@ func (f *podFacts) addSlice(s *endpointSlice) {
 		}
 	}
 	for _, e := range s.Value.Endpoints {
-		pod := &SelectedPod{Namespace: s.Namespace, Service: service, Address: netip.MustParseAddr(e.Addresses[0]), Ports: ports}
+		pod := &SelectedPod{
+			Namespace: s.Namespace,
+			Service:   service,
+			Address:   netip.MustParseAddr(e.Addresses[0]),
+			Ports:     ports,
+		}
 		if e.TargetRef != nil && e.TargetRef.Kind == "Pod" {
 			pod.UID = string(e.TargetRef.UID)
 		}
@@ -265,7 +275,12 @@ func ReportUnseenPods(objects *resource.Objects, rep *report.Report) {
 		return
 	}
 	for _, p := range listKeeping(objects) {
-		rep.WarnAt(report.PodsUnseen, p, keepPath(&p.Value.Spec), "not supported: there are no Pods in the input, or limpet may not list "+
-			"and watch those of the cluster, so nothing tells a pod that its Service no longer selects from one that is gone: sessions leave both")
+		rep.WarnAt(
+			report.PodsUnseen,
+			p,
+			keepPath(&p.Value.Spec),
+			"not supported: there are no Pods in the input, or limpet may not list and watch those of the cluster, so "+
+				"nothing tells a pod that its Service no longer selects from one that is gone: sessions leave both",
+		)
 	}
 }

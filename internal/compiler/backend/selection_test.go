@@ -140,9 +140,9 @@ func TestUnseenPods(t *testing.T) {
 	} {
 		rep := &report.Report{}
 		backend.ReportUnseenPods(admitSelection(t, documents), rep)
-		said := rep.Problems()
-		if got := slices.ContainsFunc(said, func(p report.Problem) bool { return p.Path == want }); got != (want != "") || !got && len(said) > 0 {
-			t.Errorf("%v for\n%s", said, documents)
+		problems := rep.Problems()
+		if got := slices.ContainsFunc(problems, func(p report.Problem) bool { return p.Path == want }); got != (want != "") || !got && len(problems) > 0 {
+			t.Errorf("%v for\n%s", problems, documents)
 		}
 	}
 }

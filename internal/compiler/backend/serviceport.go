@@ -1,9 +1,7 @@
 package backend
 
 import (
-	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,7 +60,8 @@ func (in PortInputs) Equal(other PortInputs) bool {
 		slices.Equal(in.left, other.left) && in.places.Equal(other.places)
 }
 
-// GatherPorts lists the TCP and UDP ports of all Services, each with what it is made from. Nil places refuse no endpoint.
+// GatherPorts lists the TCP and UDP ports of all Services, each with what it is made from. Nil places refuse no
+// endpoint.
 func GatherPorts(objects *resource.Objects, pods *Selection, places *Places) []PortInputs {
 	type owner struct{ namespace, service string }
 	behind := make(map[owner][]*endpointSlice, len(objects.Slices))
@@ -108,14 +107,20 @@ func BuildPort(in PortInputs) *ServicePort {
 }
 
 // collectEndpoints takes what the Service's EndpointSlices hold for a port, of the Service's first family that has any:
-// the second address of a dual-stack host is the same host. What has no address may have names. Behind an ExternalName is that.
+// the second address of a dual-stack host is the same host. What has no address may have names. Behind an ExternalName
+// is that.
 func (p *ServicePort) collectEndpoints(port corev1.ServicePort) {
 	spec := &p.inputs.service.Value.Spec
 	if spec.Type == corev1.ServiceTypeExternalName {
 		p.Endpoints = []ir.Endpoint{newNamedEndpoint(normalizeName(spec.ExternalName), uint16(port.Port), false)}
 		return
 	}
-	families := append(slices.Clone(spec.IPFamilies), corev1.IPv4Protocol, corev1.IPv6Protocol, corev1.IPFamily(discoveryv1.AddressTypeFQDN))
+	families := append(
+		slices.Clone(spec.IPFamilies),
+		corev1.IPv4Protocol,
+		corev1.IPv6Protocol,
+		corev1.IPFamily(discoveryv1.AddressTypeFQDN),
+	)
 	for _, family := range families {
 		found := map[endpointKey]ir.Endpoint{}
 		var where whereabouts
@@ -171,22 +176,20 @@ func (p *ServicePort) addLeft(
 ) {
 	for _, pod := range p.inputs.left {
 		endpoint, has := pod.endpoint(port)
-		if has && pod.isOf(family) && p.inputs.places.refuse(pod.Namespace, endpoint.Address) == "" && addLeft(found, endpoint) {
+		if has && pod.isOf(family) && p.inputs.places.refuse(pod.Namespace, endpoint.Address) == "" &&
+			addLeft(found, endpoint) {
 			where.note(endpoint, &discoveryv1.Endpoint{})
 		}
 	}
 }
 
-// appendAddress adds an endpoint's address, which one behind a name has not.
-func appendAddress(all []netip.AddrPort, e ir.Endpoint) []netip.AddrPort {
-	if e.Host != "" {
-		return all
-	}
-	return append(all, e.Address)
-}
-
 // readEndpoint reads an endpoint of a slice, and says why there can be none; empty if there can.
-func (p *ServicePort) readEndpoint(s *endpointSlice, e *discoveryv1.Endpoint, port int32, draining bool) (ir.Endpoint, string) {
+func (p *ServicePort) readEndpoint(
+	s *endpointSlice,
+	e *discoveryv1.Endpoint,
+	port int32,
+	draining bool,
+) (ir.Endpoint, string) {
 	if s.Value.AddressType == discoveryv1.AddressTypeFQDN {
 		name := normalizeName(e.Addresses[0])
 		return newNamedEndpoint(name, uint16(port), draining), p.inputs.places.refuseName(name, uint16(port))
@@ -197,18 +200,23 @@ func (p *ServicePort) readEndpoint(s *endpointSlice, e *discoveryv1.Endpoint, po
 
 // unsupportedProtocol is what the Service says that the port speaks, where limpet does not; empty for what it speaks.
 func (p *ServicePort) unsupportedProtocol() string {
-	said := p.inputs.service.Value.Spec.Ports[p.inputs.index].AppProtocol
-	if said == nil || p.Protocol != ProtocolUnset {
+	protocol := p.inputs.service.Value.Spec.Ports[p.inputs.index].AppProtocol
+	if protocol == nil || p.Protocol != ProtocolUnset {
 		return ""
 	}
-	return *said
+	return *protocol
 }
 
 // report says what is wrong with the port, and what of its Service is not honoured.
 func (p *ServicePort) report(rep *report.Report) {
 	for _, e := range p.crowded {
 		path := field.NewPath("endpoints").Index(e.index).Child("addresses").Index(1)
-		rep.WarnAt(report.BackendInvalid, e.slice, path.String(), "not used: an endpoint's further addresses have no meaning in Kubernetes")
+		rep.WarnAt(
+			report.BackendInvalid,
+			e.slice,
+			path.String(),
+			"not used: an endpoint's further addresses have no meaning in Kubernetes",
+		)
 	}
 	for _, e := range p.refused {
 		e.report(rep)
@@ -220,69 +228,18 @@ func (p *ServicePort) report(rep *report.Report) {
 	path, port := spec.Child("ports").Index(p.inputs.index), service.Value.Spec.Ports[p.inputs.index]
 	p.reportDistribution(rep, spec.Child("trafficDistribution"))
 	if p.ClientIP {
-		rep.Advise(report.ServiceAdvice, service, spec.Child("sessionAffinity"),
-			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints itself")
+		rep.Advise(
+			report.ServiceAdvice,
+			service,
+			spec.Child("sessionAffinity"),
+			"ClientIP is not followed: it concerns the way through the Service's own address, and Envoy chooses endpoints "+
+				"itself",
+		)
 	}
 	if !p.Ready() {
 		rep.Warn(report.BackendInvalid, service, field.Invalid(path, port.Port,
 			fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))
 	}
-}
-
-// newEndpoint makes an endpoint of parts that package resource has checked.
-func newEndpoint(namespace string, from *discoveryv1.Endpoint, port int32, draining bool) ir.Endpoint {
-	e := ir.Endpoint{Address: netip.AddrPortFrom(netip.MustParseAddr(from.Addresses[0]), uint16(port)), Draining: draining}
-	e.Pod.Namespace = namespace
-	if from.TargetRef != nil {
-		e.Pod.UID, e.Pod.Object = string(from.TargetRef.UID), from.TargetRef.Name
-	}
-	if from.Hostname != nil {
-		e.Pod.Name = *from.Hostname
-	}
-	return e
-}
-
-// endpointKey tells endpoints apart.
-type endpointKey struct {
-	host    string
-	address netip.AddrPort
-}
-
-// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere.
-func addEndpoint(found map[endpointKey]ir.Endpoint, e ir.Endpoint) {
-	key := endpointKey{e.Host, e.Address}
-	if was, twice := found[key]; !twice || was.Draining {
-		found[key] = e
-	}
-}
-
-// addLeft adds a pod that is selected no longer, unless there is an endpoint at its address.
-func addLeft(found map[endpointKey]ir.Endpoint, e ir.Endpoint) (added bool) {
-	key := endpointKey{e.Host, e.Address}
-	if _, taken := found[key]; taken {
-		return false
-	}
-	found[key] = e
-	return true
-}
-
-// readConditions reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still serving
-// drains; any other does not serve.
-func readConditions(c discoveryv1.EndpointConditions) (draining, serves bool) {
-	if c.Ready == nil || *c.Ready {
-		return false, true
-	}
-	serving, terminating := c.Serving != nil && *c.Serving, c.Terminating != nil && *c.Terminating
-	return true, serving && terminating
-}
-
-func sortEndpoints(found map[endpointKey]ir.Endpoint) []ir.Endpoint {
-	list := make([]ir.Endpoint, 0, len(found))
-	for _, e := range found {
-		list = append(list, e)
-	}
-	slices.SortFunc(list, func(a, b ir.Endpoint) int { return cmp.Or(cmp.Compare(a.Host, b.Host), a.Address.Compare(b.Address)) })
-	return list
 }
 
 // reportDistribution says what of the Service's wish for near endpoints is not honoured.
@@ -293,6 +250,11 @@ func (p *ServicePort) reportDistribution(rep *report.Report, path *field.Path) {
 		rep.Advise(report.ServiceAdvice, p.inputs.service, path,
 			"every endpoint is as good as any other, wherever it runs: --zone says in which zone Envoy is")
 	case p.TrafficDistribution == corev1.ServiceTrafficDistributionPreferSameNode:
-		rep.Advise(report.ServiceAdvice, p.inputs.service, path, "it is that of the zone, PreferSameZone: on which node Envoy runs is not known")
+		rep.Advise(
+			report.ServiceAdvice,
+			p.inputs.service,
+			path,
+			"it is that of the zone, PreferSameZone: on which node Envoy runs is not known",
+		)
 	}
 }

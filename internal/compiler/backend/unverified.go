@@ -15,9 +15,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// NewUnverified makes an index for a control plane that finds Services and endpoints by itself, and judges references to
-// them. A Service that is not in the input is taken to be there; endpoints are not looked at.
-// References to the kinds of its own lead where they say.
+// NewUnverified makes an index for a control plane that finds Services and endpoints by itself, and judges references
+// to them. A Service that is not in the input is taken to be there; endpoints are not looked at. References to the
+// kinds of its own lead where they say.
 func NewUnverified(objects *resource.Objects, own ...runtimeschema.GroupKind) *Index {
 	x := NewIndex(objects, nil, nil, nil, &report.Report{})
 	x.unverified, x.platformKinds = true, own
@@ -44,7 +44,11 @@ func (x *Index) resolvePlatformKind(namespace string, ref gatewayv1.BackendRef) 
 }
 
 // resolveUnverified gives the Service's port that a reference means.
-func (x *Index) resolveUnverified(namespace string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
+func (x *Index) resolveUnverified(
+	namespace string,
+	path *field.Path,
+	ref gatewayv1.BackendRef,
+) (*Backend, *field.Error) {
 	if ref.Port == nil {
 		return nil, field.Required(path.Child("port"), "")
 	}

@@ -19,9 +19,9 @@ import (
 
 // An XBackend of the type EndpointSelector selects pods by their labels, and there are no pods in the input. What
 // selects the same pods is known: a Service of the namespace with an equal selector, which is what GEP-4894 lets an
-// implementation make for the purpose. Its EndpointSlices hold the pods' addresses, the XBackend the port. Slices
-// that belong to no Service and bear all of the labels count too, for those who write them by hand. One of the type ExternalHostname
-// leads to a name, as an ExternalName Service does, and by the same leave of the operator.
+// implementation make for the purpose. Its EndpointSlices hold the pods' addresses, the XBackend the port. Slices that
+// belong to no Service and bear all of the labels count too, for those who write them by hand. One of the type
+// ExternalHostname leads to a name, as an ExternalName Service does, and by the same leave of the operator.
 
 // xbackendProtocols are the values of an XBackend's protocol that are supported. HTTP leaves the version to the proxy.
 var xbackendProtocols = map[string]Protocol{
@@ -75,7 +75,8 @@ func selectionKey(namespace string, labels map[string]string) string {
 	return b.String()
 }
 
-// resolveXBackend follows a reference to an XBackend, which is in the route's namespace and has a port of its own (GEP-4894).
+// resolveXBackend follows a reference to an XBackend, which is in the route's namespace and has a port of its own
+// (GEP-4894).
 func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv1.BackendRef) (*Backend, *field.Error) {
 	key := namespace + "/" + string(ref.Name)
 	b := x.xbackends.objects[key]
@@ -86,7 +87,11 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 		return nil, newNotFound(path.Child("name"), ref.Name,
 			x.objects.Absence(object.Ref{Kind: object.KindXBackend, Namespace: namespace, Name: string(ref.Name)}))
 	case ref.Port != nil:
-		return nil, field.Invalid(path.Child("port"), *ref.Port, "must not be set for an XBackend, which has a port of its own")
+		return nil, field.Invalid(
+			path.Child("port"),
+			*ref.Port,
+			"must not be set for an XBackend, which has a port of its own",
+		)
 	case b.Value.Spec.EndpointSelector == nil && b.Value.Spec.ExternalHostname == nil || b.Value.Spec.Port.Number == 0:
 		return nil, field.Invalid(path.Child("name"), ref.Name, "the XBackend leads to no host, or has no port.number")
 	}
@@ -122,8 +127,8 @@ func (x *Index) resolveXBackend(namespace string, path *field.Path, ref gatewayv
 	return backend, nil
 }
 
-// refuseHostname says why an XBackend's name is not followed; empty for one that is, or for no name. A control plane follows what it
-// likes.
+// refuseHostname says why an XBackend's name is not followed; empty for one that is, or for no name. A control plane
+// follows what it likes.
 func (x *Index) refuseHostname(b *resource.Object[resource.XBackend]) string {
 	h := b.Value.Spec.ExternalHostname
 	if h == nil || x.unverified {
@@ -163,7 +168,11 @@ func (x *Index) selectedEndpoints(b *resource.Object[resource.XBackend]) (all []
 }
 
 // addSelected adds a slice's endpoints with an XBackend's port, and gives the addresses of those that do not serve.
-func (x *Index) addSelected(found map[endpointKey]ir.Endpoint, s *endpointSlice, port int32) (unready []netip.AddrPort) {
+func (x *Index) addSelected(
+	found map[endpointKey]ir.Endpoint,
+	s *endpointSlice,
+	port int32,
+) (unready []netip.AddrPort) {
 	for i, e := range s.Value.Endpoints {
 		draining, serves := readConditions(e.Conditions)
 		endpoint := newEndpoint(s.Namespace, &e, port, draining)

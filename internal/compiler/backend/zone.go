@@ -22,9 +22,9 @@ func (w whereabouts) findWritten(e ir.Endpoint) *discoveryv1.Endpoint {
 	return w[endpointKey{e.Host, e.Address}]
 }
 
-// markFar marks the endpoints that get requests without a session only while none that is near serves. As kube-proxy has it,
-// hints say what is near where every endpoint that takes new requests has some; where none has any, the zone that an endpoint
-// is in does if the Service wishes for near ones. Where none is near all are alike.
+// markFar marks the endpoints that get requests without a session only while none that is near serves. As kube-proxy
+// has it, hints say what is near where every endpoint that takes new requests has some; where none has any, the zone
+// that an endpoint is in does if the Service wishes for near ones. Where none is near all are alike.
 func (w whereabouts) markFar(endpoints []ir.Endpoint, wished bool, zone string) {
 	if w == nil {
 		return
@@ -40,7 +40,8 @@ func (w whereabouts) markFar(endpoints []ir.Endpoint, wished bool, zone string) 
 	switch {
 	case any && all:
 		isNear = func(e *discoveryv1.Endpoint) bool {
-			return hasZoneHints(e) && slices.ContainsFunc(e.Hints.ForZones, func(z discoveryv1.ForZone) bool { return z.Name == zone })
+			return hasZoneHints(e) &&
+				slices.ContainsFunc(e.Hints.ForZones, func(z discoveryv1.ForZone) bool { return z.Name == zone })
 		}
 	case any || !wished:
 		return

@@ -1,5 +1,5 @@
-// Package backendtls reads BackendTLSPolicies, and what XBackends say of TLS themselves: to which ports requests go over TLS, and whom the
-// hosts must be.
+// Package backendtls reads BackendTLSPolicies, and what XBackends say of TLS themselves: to which ports requests go
+// over TLS, and whom the hosts must be.
 package backendtls
 
 import (
@@ -37,8 +37,8 @@ type Services struct {
 	Absence func(object.Ref) string
 }
 
-// New reads the policies. Of two on one target the older holds; one on a port holds before one on the whole Service. What is
-// wrong goes to the report.
+// New reads the policies. Of two on one target the older holds; one on a port holds before one on the whole Service.
+// What is wrong goes to the report.
 func New(objects *resource.Objects, rep *report.Report) *Policies {
 	services := map[object.Ref]*service{}
 	if len(objects.BackendTLS) > 0 {
@@ -62,7 +62,10 @@ func NewPart(objects *resource.Objects, services Services, rep *report.Report) *
 	for _, b := range objects.Backends {
 		if v := b.Value.Validation(); v != nil {
 			ref := b.Ref()
-			all.at[object.TargetRef{Ref: ref}] = &Effective{Policy: ref, TLS: r.readValidation(b, field.NewPath("spec", "tls", "validation"), v)}
+			all.at[object.TargetRef{Ref: ref}] = &Effective{
+				Policy: ref,
+				TLS:    r.readValidation(b, field.NewPath("spec", "tls", "validation"), v),
+			}
 		}
 	}
 	for _, p := range objects.BackendTLS {

@@ -15,8 +15,8 @@ func hasPort(s *service, name string) bool {
 	return slices.ContainsFunc(s.Value.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == name })
 }
 
-// FindAuthorities gives the certificates of authorities in a Secret, by which a rule has backends verified, or says why there
-// are none.
+// FindAuthorities gives the certificates of authorities in a Secret, by which a rule has backends verified, or says why
+// there are none.
 func (p *Policies) FindAuthorities(namespace, name string) (text, why string) {
 	key := namespace + "/" + name
 	if p == nil || p.secrets[key] == nil {

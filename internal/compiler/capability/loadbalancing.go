@@ -2,8 +2,8 @@ package capability
 
 import "maps"
 
-// balancingFields are the fields of a LoadBalancerPolicy that say how requests without sessions are spread, and hostFields those that
-// say what is expected of hosts.
+// balancingFields are the fields of a LoadBalancerPolicy that say how requests without sessions are spread, and
+// hostFields those that say what is expected of hosts.
 var (
 	balancingFields = []string{
 		"strategy",
@@ -43,8 +43,8 @@ var (
 	}
 )
 
-// WithoutLoadBalancing gives the declaration of a target for which no field of a LoadBalancerPolicy is written: one answer for how
-// requests are spread, and one for what is expected of hosts.
+// WithoutLoadBalancing gives the declaration of a target for which no field of a LoadBalancerPolicy is written: one
+// answer for how requests are spread, and one for what is expected of hosts.
 func WithoutLoadBalancing(balancing, hosts Answer, others Declaration) Declaration {
 	all := maps.Clone(others)
 	for _, field := range balancingFields {

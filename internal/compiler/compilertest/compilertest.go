@@ -51,8 +51,8 @@ func CheckProblems(t testing.TB, got []report.Problem, want ...string) {
 	}
 }
 
-// FormatProblem gives a problem without its place in a file, and with its reason: "HTTPRoute default/cart: spec.rules[0]:
-// Required value [BackendNotFound]". Advice has that word for a reason.
+// FormatProblem gives a problem without its place in a file, and with its reason: "HTTPRoute default/cart:
+// spec.rules[0]: Required value [BackendNotFound]". Advice has that word for a reason.
 func FormatProblem(p report.Problem) string {
 	reason := p.Reason
 	if p.Advice {

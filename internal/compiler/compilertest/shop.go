@@ -1,7 +1,7 @@
 package compilertest
 
-// Shop is an input that many cases add to: a Gateway with two listeners, a rule of a route, its Service with a host, and a
-// Service that is not used.
+// Shop is an input that many cases add to: a Gateway with two listeners, a rule of a route, its Service with a host,
+// and a Service that is not used.
 const Shop = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass

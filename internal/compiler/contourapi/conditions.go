@@ -13,8 +13,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
-// HTTPProxyValueCondition is on a header, or a parameter of the query: that it is there, or what its value is, has in it, begins or ends
-// with, or matches as a whole.
+// HTTPProxyValueCondition is on a header, or a parameter of the query: that it is there, or what its value is, has in
+// it, begins or ends with, or matches as a whole.
 type HTTPProxyValueCondition struct {
 	Name     string `json:"name"`
 	Present  bool   `json:"present"`
@@ -34,14 +34,14 @@ func valueConditionFields() support.Fields {
 
 func (c *HTTPProxyCondition) validate(path *field.Path) field.ErrorList {
 	match := gatewayv1.HTTPRouteMatch{}
-	text, said := c.Prefix+c.Exact+c.Regex, 0
+	text, count := c.Prefix+c.Exact+c.Regex, 0
 	for _, is := range []bool{c.Prefix != "", c.Exact != "", c.Regex != "", c.Header != nil, c.QueryParameter != nil} {
 		if is {
-			said++
+			count++
 		}
 	}
 	switch {
-	case said != 1:
+	case count != 1:
 		return field.ErrorList{field.Invalid(path, text, "must have one of prefix, exact, regex, header and queryParameter")}
 	case c.Header != nil:
 		return c.Header.validate(path.Child("header"), validation.IsHTTPHeaderName)
@@ -62,13 +62,13 @@ func validateParameterName(name string) []string {
 }
 
 func (h *HTTPProxyValueCondition) validate(path *field.Path, judge func(name string) []string) field.ErrorList {
-	said := 0
+	count := 0
 	for _, is := range []bool{h.Present, h.Exact != "", h.Contains != "", h.Regex != "", h.Prefix != "", h.Suffix != ""} {
 		if is {
-			said++
+			count++
 		}
 	}
-	if said != 1 {
+	if count != 1 {
 		return field.ErrorList{field.Invalid(path, h.Name,
 			"must have one of present, exact, contains, regex, and of a parameter prefix and suffix")}
 	}
@@ -79,7 +79,8 @@ func (h *HTTPProxyValueCondition) validate(path *field.Path, judge func(name str
 	return validateExpression(path, regex, value)
 }
 
-// validateExpression wants of an expression that Envoy takes it: for one that it does not it refuses all routes of the listener.
+// validateExpression wants of an expression that Envoy takes it: for one that it does not it refuses all routes of the
+// listener.
 func validateExpression(path *field.Path, is bool, text string) field.ErrorList {
 	if why := re2.Explain(text); is && why != "" {
 		return field.ErrorList{field.Invalid(path, text, why)}

@@ -66,7 +66,10 @@ func (p *CORSPolicy) validate(path *field.Path) field.ErrorList {
 	}{{"allowMethods", p.AllowMethods}, {"allowHeaders", p.AllowHeaders}, {"exposeHeaders", p.ExposeHeaders}} {
 		for i, value := range list.values {
 			if !corsValue.MatchString(value) {
-				errs = append(errs, field.Invalid(path.Child(list.name).Index(i), value, "must be a method or the name of a header"))
+				errs = append(
+					errs,
+					field.Invalid(path.Child(list.name).Index(i), value, "must be a method or the name of a header"),
+				)
 			}
 		}
 	}
@@ -79,10 +82,12 @@ func isOrigin(text string) bool {
 		return true
 	}
 	u, err := url.Parse(text)
-	return err == nil && u.Scheme != "" && u.Host != "" && text == u.Scheme+"://"+u.Host && !strings.ContainsAny(u.Host, `*()[]|\^$ `)
+	return err == nil && u.Scheme != "" && u.Host != "" && text == u.Scheme+"://"+u.Host &&
+		!strings.ContainsAny(u.Host, `*()[]|\^$ `)
 }
 
-// validateMaxAge wants whole seconds, as the header has them. Contour's 0 forbids to remember; an HTTPRoute can't say that.
+// validateMaxAge wants whole seconds, as the header has them. Contour's 0 forbids to remember; an HTTPRoute can't say
+// that.
 func validateMaxAge(path *field.Path, text string) field.ErrorList {
 	if text == "" {
 		return nil
@@ -95,7 +100,9 @@ func validateMaxAge(path *field.Path, text string) field.ErrorList {
 	case err != nil:
 		return field.ErrorList{field.Invalid(path, text, err.Error())}
 	case d%time.Second != 0:
-		return field.ErrorList{support.Lacking(field.Invalid(path, text, fmt.Sprintf("not supported: the header has whole seconds, not %s", d)))}
+		return field.ErrorList{
+			support.Lacking(field.Invalid(path, text, fmt.Sprintf("not supported: the header has whole seconds, not %s", d))),
+		}
 	}
 	return nil
 }

@@ -83,7 +83,10 @@ func (s *ExtensionService) Validate() field.ErrorList {
 		errs = append(errs, field.TooMany(field.NewPath("spec", "services"), len(s.Spec.Services), 1))
 	}
 	if t := s.Spec.TimeoutPolicy; t != nil && s.Timeout() == 0 {
-		errs = append(errs, field.Invalid(field.NewPath("spec", "timeoutPolicy", "response"), t.Response, "must be a duration such as 100ms"))
+		errs = append(
+			errs,
+			field.Invalid(field.NewPath("spec", "timeoutPolicy", "response"), t.Response, "must be a duration such as 100ms"),
+		)
 	}
 	if s.Spec.Protocol == "" {
 		const why = "without it TLS is spoken that verifies nothing, which is not supported"

@@ -59,7 +59,10 @@ func (p *HeadersPolicy) validate(path *field.Path, mayRewriteHost bool) field.Er
 			seen[name] = true
 		}
 		if headerVariable.MatchString(h.Value) {
-			errs = append(errs, support.Lacking(field.Invalid(at.Child("value"), h.Value, "not supported: variables of the proxy")))
+			errs = append(
+				errs,
+				support.Lacking(field.Invalid(at.Child("value"), h.Value, "not supported: variables of the proxy")),
+			)
 		}
 		if isHost(h) && mayRewriteHost {
 			if faults := validation.IsDNS1123Subdomain(h.Value); len(faults) > 0 {
@@ -89,10 +92,16 @@ func (p *HeadersPolicy) toModifier(rewritesHost bool) *gatewayv1.HTTPHeaderFilte
 // ToFilters gives the policies as filters.
 func (p HeadersPolicies) ToFilters() (all []gatewayv1.HTTPRouteFilter) {
 	if m := p.Request.toModifier(true); m != nil {
-		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestHeaderModifier, RequestHeaderModifier: m})
+		all = append(
+			all,
+			gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestHeaderModifier, RequestHeaderModifier: m},
+		)
 	}
 	if m := p.Response.toModifier(false); m != nil {
-		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterResponseHeaderModifier, ResponseHeaderModifier: m})
+		all = append(
+			all,
+			gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterResponseHeaderModifier, ResponseHeaderModifier: m},
+		)
 	}
 	if p.Request == nil {
 		return all
@@ -107,7 +116,9 @@ func (p HeadersPolicies) ToFilters() (all []gatewayv1.HTTPRouteFilter) {
 }
 
 // filterNames are the paths of what HeadersPolicies are as filters.
-var filterNames = regexp.MustCompile(`\.filters\[\d+\](?:\.(requestHeaderModifier|responseHeaderModifier|requestRedirect))?`)
+var filterNames = regexp.MustCompile(
+	`\.filters\[\d+\](?:\.(requestHeaderModifier|responseHeaderModifier|requestRedirect))?`,
+)
 
 // renameFilter gives the path of a filter as that of the policy that it was made of, or of what has the policy.
 func renameFilter(path string) string {

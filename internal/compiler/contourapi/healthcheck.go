@@ -42,7 +42,10 @@ func (c *HTTPHealthCheckPolicy) validate(path *field.Path) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if !strings.HasPrefix(c.Path, "/") || strings.ContainsFunc(c.Path, isNoPathCharacter) {
-		errs = append(errs, field.Invalid(path.Child("path"), c.Path, `must begin with "/", and have no space or control character`))
+		errs = append(
+			errs,
+			field.Invalid(path.Child("path"), c.Path, `must begin with "/", and have no space or control character`),
+		)
 	}
 	if strings.ContainsFunc(c.Host, isNoPathCharacter) {
 		errs = append(errs, field.Invalid(path.Child("host"), c.Host, "must have no space or control character"))
@@ -57,7 +60,10 @@ func (c *HTTPHealthCheckPolicy) validate(path *field.Path) field.ErrorList {
 		{"healthyThresholdCount", c.HealthyThresholdCount},
 	} {
 		if n.value < 0 || n.value > math.MaxInt16 {
-			errs = append(errs, field.Invalid(path.Child(n.name), n.value, fmt.Sprintf("must be between 0 and %d", math.MaxInt16)))
+			errs = append(
+				errs,
+				field.Invalid(path.Child(n.name), n.value, fmt.Sprintf("must be between 0 and %d", math.MaxInt16)),
+			)
 		}
 	}
 	return errs

@@ -1,5 +1,5 @@
-// Package contourapi reads Contour's kinds: an HTTPProxy becomes a route of Gateway API, and an ExtensionService stands for the Service
-// that it leads to. What Gateway API has no fields for is told with the route.
+// Package contourapi reads Contour's kinds: an HTTPProxy becomes a route of Gateway API, and an ExtensionService stands
+// for the Service that it leads to. What Gateway API has no fields for stands beside the route.
 package contourapi
 
 import (
@@ -32,13 +32,28 @@ func HTTPProxyFields(balancing support.Fields) support.Fields {
 		support.Under("spec.virtualhost", support.All("fqdn", "tls.passthrough", "tls.secretName",
 			"authorization.extensionRef.name", "authorization.authPolicy.disabled")),
 		support.Under("spec.virtualhost", corsFields()),
-		support.Under("spec.routes[]", support.Join(proxyServiceFields(), headersPolicyFields(), healthCheckFields(), retryFields(), pathFields(),
-			support.All("conditions[].prefix", "conditions[].exact", "conditions[].regex", "authPolicy.disabled", "permitInsecure",
-				"timeoutPolicy.response"),
-			support.Under("conditions[].header", valueConditionFields()),
-			support.Under("conditions[].queryParameter", support.Join(valueConditionFields(), support.All("prefix", "suffix"))),
-			support.Fields{"enableWebsockets": support.Ignored("is so for all routes")},
-			support.Under("loadBalancerPolicy", balancing))),
+		support.Under(
+			"spec.routes[]",
+			support.Join(
+				proxyServiceFields(),
+				headersPolicyFields(),
+				healthCheckFields(),
+				retryFields(),
+				pathFields(),
+				support.All(
+					"conditions[].prefix",
+					"conditions[].exact",
+					"conditions[].regex",
+					"authPolicy.disabled",
+					"permitInsecure",
+					"timeoutPolicy.response",
+				),
+				support.Under("conditions[].header", valueConditionFields()),
+				support.Under("conditions[].queryParameter", support.Join(valueConditionFields(), support.All("prefix", "suffix"))),
+				support.Fields{"enableWebsockets": support.Ignored("is so for all routes")},
+				support.Under("loadBalancerPolicy", balancing),
+			),
+		),
 		support.Under("spec.tcpproxy", support.Join(connections, unhashedFields())),
 	)
 }
@@ -100,8 +115,8 @@ type HTTPProxyTimeoutPolicy struct {
 	Response string `json:"response"`
 }
 
-// HTTPProxyCondition is on the path, the whole of it or how its text begins, in the middle of a segment too, or on a header or a
-// parameter of the query.
+// HTTPProxyCondition is on the path, the whole of it or how its text begins, in the middle of a segment too, or on a
+// header or a parameter of the query.
 type HTTPProxyCondition struct {
 	Prefix         string                   `json:"prefix"`
 	Exact          string                   `json:"exact"`
@@ -160,7 +175,15 @@ func (r *HTTPProxyRoute) validate(path *field.Path) field.ErrorList {
 
 // httpProxyNames are the names of an HTTPRoute's fields in an HTTPProxy, for what is reported about it.
 var httpProxyNames = strings.NewReplacer(
-	"spec.rules", "spec.routes", ".backendRefs", ".services", ".matches", ".conditions", "spec.hostnames", "spec.virtualhost.fqdn")
+	"spec.rules",
+	"spec.routes",
+	".backendRefs",
+	".services",
+	".matches",
+	".conditions",
+	"spec.hostnames",
+	"spec.virtualhost.fqdn",
+)
 
 // rename gives a field of an HTTPRoute as that of an HTTPProxy which it was made of.
 func (s *HTTPProxySpec) rename(path string) string {
@@ -170,7 +193,8 @@ func (s *HTTPProxySpec) rename(path string) string {
 	return httpProxyNames.Replace(renameFilter(s.renameServices(path)))
 }
 
-// Route is the HTTPRoute that does the same, or the TLSRoute in an HTTPRoute's shape. It names no parents, for Contour has none.
+// Route is the HTTPRoute that does the same, or the TLSRoute in an HTTPRoute's shape. It names no parents, for Contour
+// has none.
 type Route struct {
 	gatewayv1.HTTPRoute
 	Host foreign.Host
@@ -200,7 +224,8 @@ func (p *HTTPProxy) Convert() *Route {
 
 func (s *HTTPProxySpec) toRule(r *HTTPProxyRoute) gatewayv1.HTTPRouteRule {
 	rule := gatewayv1.HTTPRouteRule{
-		Matches: s.toMatches(r), BackendRefs: toBackendRefs(r.Services), Timeouts: r.toTimeouts(), Retry: r.RetryPolicy.toRetry(),
+		Matches: s.toMatches(r), BackendRefs: toBackendRefs(r.Services), Timeouts: r.toTimeouts(),
+		Retry: r.RetryPolicy.toRetry(),
 	}
 	for _, some := range [][]gatewayv1.HTTPRouteFilter{
 		s.VirtualHost.CORS.toFilters(r), s.VirtualHost.toFilters(r), r.ToFilters(), s.toPathFilters(r), toMirrors(r.Services),
@@ -213,7 +238,10 @@ func (s *HTTPProxySpec) toRule(r *HTTPProxyRoute) gatewayv1.HTTPRouteRule {
 // toExtra gives what Gateway API has no fields for.
 func (s *HTTPProxySpec) toExtra(index int) foreign.Rule {
 	r, tls, at := &s.Routes[index], s.VirtualHost.TLS, field.NewPath("spec", "routes").Index(index)
-	rule := foreign.Rule{OnlyTLS: tls != nil && tls.SecretName != "" && s.TCPProxy == nil && !r.PermitInsecure, EveryCondition: true}
+	rule := foreign.Rule{
+		OnlyTLS:        tls != nil && tls.SecretName != "" && s.TCPProxy == nil && !r.PermitInsecure,
+		EveryCondition: true,
+	}
 	if r.RetryPolicy != nil {
 		rule.RetryOn = r.RetryPolicy.conditions()
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
-// HTTPProxyRedirect sends clients elsewhere: to another path as a whole, or with another text in the place of the condition's prefix.
+// HTTPProxyRedirect sends clients elsewhere: to another path as a whole, or with another text in the place of the
+// condition's prefix.
 type HTTPProxyRedirect struct {
 	Scheme     *string `json:"scheme"`
 	Hostname   *string `json:"hostname"`
@@ -157,8 +158,8 @@ func (s *HTTPProxySpec) rewritesRoot() bool {
 	})
 }
 
-// toMatches gives the route's conditions. Where its prefix is replaced, and it is alone with that, both end without a slash, as in
-// Contour, which sees to it that /app comes from /old as /app/a does from /old/a.
+// toMatches gives the route's conditions. Where its prefix is replaced, and it is alone with that, both end without a
+// slash, as in Contour, which sees to it that /app comes from /old as /app/a does from /old/a.
 func (s *HTTPProxySpec) toMatches(r *HTTPProxyRoute) []gatewayv1.HTTPRouteMatch {
 	match := gatewayv1.HTTPRouteMatch{}
 	for _, c := range r.Conditions {
@@ -169,7 +170,8 @@ func (s *HTTPProxySpec) toMatches(r *HTTPProxyRoute) []gatewayv1.HTTPRouteMatch 
 	}
 	isRoot := match.Path == nil || *match.Path.Type == gatewayv1.PathMatchPathPrefix
 	if isRoot && s.rewritesRoot() {
-		match.Path = foreign.NewPathMatch(gatewayv1.PathMatchRegularExpression, "/.*") // all of them, so that their order stays
+		// all of them, so that their order stays
+		match.Path = foreign.NewPathMatch(gatewayv1.PathMatchRegularExpression, "/.*")
 	}
 	if match.Path == nil && len(match.Headers)+len(match.QueryParams) == 0 {
 		return nil
@@ -181,7 +183,10 @@ func (s *HTTPProxySpec) toMatches(r *HTTPProxyRoute) []gatewayv1.HTTPRouteMatch 
 func (s *HTTPProxySpec) toPathFilters(r *HTTPProxyRoute) (all []gatewayv1.HTTPRouteFilter) {
 	if to := r.RequestRedirectPolicy; to != nil {
 		redirect := to.toRedirect(r.takesOtherPath())
-		all = append(all, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestRedirect, RequestRedirect: redirect})
+		all = append(
+			all,
+			gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestRedirect, RequestRedirect: redirect},
+		)
 	}
 	by := r.replacement()
 	if by == "" {

@@ -31,7 +31,8 @@ const (
 
 // retryConditions are those that Contour's CRD admits: Envoy's, of HTTP and of gRPC.
 var retryConditions = []string{
-	"5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "envoy-ratelimited", "retriable-4xx", "refused-stream",
+	"5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "envoy-ratelimited", "retriable-4xx",
+	"refused-stream",
 	"retriable-status-codes", "retriable-headers", "http3-post-connect-failure",
 	"cancelled", "deadline-exceeded", "internal", "resource-exhausted", "unavailable",
 }
@@ -46,7 +47,10 @@ func (p *HTTPProxyRetryPolicy) validate(path *field.Path) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if p.Count < -1 || p.Count > math.MaxInt32 {
-		errs = append(errs, field.Invalid(path.Child("count"), p.Count, fmt.Sprintf("must be between -1 and %d", math.MaxInt32)))
+		errs = append(
+			errs,
+			field.Invalid(path.Child("count"), p.Count, fmt.Sprintf("must be between -1 and %d", math.MaxInt32)),
+		)
 	}
 	errs = append(errs, validateLimit(path.Child("perTryTimeout"), p.PerTryTimeout)...)
 	for i, condition := range p.RetryOn {

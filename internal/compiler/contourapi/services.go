@@ -58,7 +58,7 @@ func proxyServiceFields() support.Fields {
 	)
 }
 
-// names are those of which a host's certificate must have one.
+// names are those a host's certificate must have one of.
 func (v *UpstreamValidation) names() []string {
 	if len(v.SubjectNames) > 0 {
 		return v.SubjectNames
@@ -97,10 +97,16 @@ func (s *HTTPProxyService) validateService(at *field.Path) field.ErrorList {
 	case s.Mirror && (s.Weight < 0 || s.Weight > allPercent):
 		errs = append(errs, field.Invalid(at.Child("weight"), s.Weight, "must be between 1 and 100 for a mirror"))
 	case s.Weight < 0 || s.Weight > foreign.MaxWeight:
-		errs = append(errs, field.Invalid(at.Child("weight"), s.Weight, fmt.Sprintf("must be between 0 and %d", foreign.MaxWeight)))
+		errs = append(
+			errs,
+			field.Invalid(at.Child("weight"), s.Weight, fmt.Sprintf("must be between 0 and %d", foreign.MaxWeight)),
+		)
 	}
 	if s.Mirror && (s.Request != nil || s.Response != nil) {
-		errs = append(errs, field.Forbidden(at.Child("mirror"), "a mirror gets requests as they are: it has no policies for headers"))
+		errs = append(
+			errs,
+			field.Forbidden(at.Child("mirror"), "a mirror gets requests as they are: it has no policies for headers"),
+		)
 	}
 	errs = append(errs, s.validateTLS(at)...)
 	return append(errs, s.validate(at)...)
@@ -111,7 +117,9 @@ func (s *HTTPProxyService) validateTLS(at *field.Path) field.ErrorList {
 	v, path := s.Validation, at.Child("validation")
 	if v == nil {
 		if s.Protocol == serviceTLS || s.Protocol == serviceH2 {
-			return field.ErrorList{support.Lacking(field.Required(path, "without it TLS is spoken that verifies nothing, which is not supported"))}
+			return field.ErrorList{
+				support.Lacking(field.Required(path, "without it TLS is spoken that verifies nothing, which is not supported")),
+			}
 		}
 		return nil
 	}

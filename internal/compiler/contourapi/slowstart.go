@@ -44,7 +44,14 @@ func (p *SlowStartPolicy) validate(path *field.Path) field.ErrorList {
 			"not supported: a LoadBalancerPolicy's share grows evenly, as with 1")))
 	}
 	if w := p.MinWeightPercent; w != nil && (*w < 1 || *w > allPercent) {
-		errs = append(errs, field.Invalid(path.Child("minWeightPercent"), *w, "must be between 1 and 100: a host with 0 may never get a request"))
+		errs = append(
+			errs,
+			field.Invalid(
+				path.Child("minWeightPercent"),
+				*w,
+				"must be between 1 and 100: a host with 0 may never get a request",
+			),
+		)
 	}
 	return errs
 }
@@ -58,12 +65,16 @@ func (p *SlowStartPolicy) equals(o *SlowStartPolicy) bool {
 		(p.MinWeightPercent == nil || *p.MinWeightPercent == *o.MinWeightPercent)
 }
 
-// validateSlowStarts wants one policy for all services of a route, which share one LoadBalancerPolicy. A mirror has none.
+// validateSlowStarts wants one policy for all services of a route, which share one LoadBalancerPolicy. A mirror has
+// none.
 func validateSlowStarts(path *field.Path, services []HTTPProxyService) field.ErrorList {
 	var errs field.ErrorList
 	served, mirror := listServed(services)
 	if mirror >= 0 && services[mirror].SlowStart != nil {
-		errs = append(errs, support.Lacking(field.Forbidden(path.Index(mirror).Child("slowStartPolicy"), "not supported for a mirror")))
+		errs = append(
+			errs,
+			support.Lacking(field.Forbidden(path.Index(mirror).Child("slowStartPolicy"), "not supported for a mirror")),
+		)
 	}
 	for _, i := range served {
 		at := path.Index(i).Child("slowStartPolicy")
@@ -76,7 +87,8 @@ func validateSlowStarts(path *field.Path, services []HTTPProxyService) field.Err
 	return errs
 }
 
-// slowStart gives the policy of the route's services as that of a LoadBalancerPolicy, and which service has it; nil for none.
+// slowStart gives the policy of the route's services as that of a LoadBalancerPolicy, and which service has it; nil for
+// none.
 func (r *HTTPProxyRoute) slowStart() (policy *v1alpha1.SlowStart, service int) {
 	served, _ := listServed(r.Services)
 	if len(served) == 0 || r.Services[served[0]].SlowStart == nil {

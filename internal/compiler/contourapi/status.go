@@ -8,7 +8,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// Status is the status of an HTTPProxy, but for what its load balancer says, and of an ExtensionService, which has conditions alone.
+// Status is the status of an HTTPProxy, but for what its load balancer says, and of an ExtensionService, which has
+// conditions alone.
 type Status struct {
 	// CurrentStatus is valid or invalid, and Description the reason and message of the condition Valid.
 	CurrentStatus string      `json:"currentStatus,omitempty"`
@@ -49,9 +50,13 @@ const (
 	stateInvalid   = "invalid"
 )
 
-// SetValid puts the condition Valid into a status, and for an HTTPProxy what Contour derives from it. Update gives the condition its
-// generation and times, and is false if another controller knows better (S64).
-func (s *Status) SetValid(kind string, findings []Finding, update func(was, is metav1.Condition) (metav1.Condition, bool)) {
+// SetValid puts the condition Valid into a status, and for an HTTPProxy what Contour derives from it. Update gives the
+// condition its generation and times, and is false if another controller knows better (S64).
+func (s *Status) SetValid(
+	kind string,
+	findings []Finding,
+	update func(was, is metav1.Condition) (metav1.Condition, bool),
+) {
 	is := newValid(kind, findings)
 	at := slices.IndexFunc(s.Conditions, func(c Condition) bool { return c.Type == conditionValid })
 	var was metav1.Condition
@@ -90,7 +95,8 @@ func newValid(kind string, findings []Finding) Condition {
 		}
 	}
 	if len(is.Errors) > 0 {
-		is.Status, is.Reason, is.Message = metav1.ConditionFalse, errorPresent, "At least one error present, see Errors for details"
+		is.Status, is.Reason, is.Message = metav1.ConditionFalse, errorPresent, "At least one error present, see Errors "+
+			"for details"
 	}
 	return is
 }

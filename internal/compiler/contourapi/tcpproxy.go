@@ -23,7 +23,8 @@ type VirtualHostTLS struct {
 	SecretName string `json:"secretName"`
 }
 
-// unhashedFields are those of a policy where there are no requests to hash. What hashes is told, as a whole.
+// unhashedFields are those of a policy where there are no requests to hash. A strategy that hashes is reported as a
+// whole.
 func unhashedFields() support.Fields {
 	return support.Under("loadBalancerPolicy", support.All("strategy", "requestHashPolicies"))
 }

@@ -1,5 +1,5 @@
-// Package coupling tells which routes have to be compiled together: those whose requests or cookies can meet. What becomes of
-// a route depends on these, and on no other route.
+// Package coupling tells which routes have to be compiled together: those whose requests or cookies can meet. What
+// becomes of a route depends on these, and on no other route.
 package coupling
 
 import (
@@ -25,7 +25,8 @@ type Host struct {
 	Name  string
 }
 
-// anywhere is where the graph keeps all hosts that are somewhere, for those that are everywhere. It is no name of a place.
+// anywhere is where the graph keeps all hosts that are somewhere, for those that are everywhere. It is no name of a
+// place.
 const anywhere = "\x00"
 
 // Graph holds the routes.
@@ -108,8 +109,8 @@ func (g *Graph) Node(route object.Ref) Node { return g.nodes[route] }
 // With gives the routes that have a key.
 func (g *Graph) With(key string) map[object.Ref]bool { return g.byKey[key] }
 
-// VisitMeeting visits the routes that have a host in common with another host: one of the hostname, of those that cover it and of
-// those that it covers.
+// VisitMeeting visits the routes that have a host in common with another host: one of the hostname, of those that cover
+// it and of those that it covers.
 func (g *Graph) VisitMeeting(host Host, visit func(map[object.Ref]bool)) {
 	for _, h := range host.seen() {
 		for _, name := range gateway.Coverings(h.Name) {

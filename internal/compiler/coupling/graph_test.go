@@ -78,7 +78,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestGraphForgets sets and removes routes at random, and wants the graph to be what it is when it is made anew.
+// TestGraphForgets sets and removes routes at random, and wants the graph to be what it is when it is made again.
 func TestGraphForgets(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 4))
 	words := []string{"a.org", "b.org", "*.org", "*", "*.a.org", "x.a.org", "a.com", "*.com", "p/a.org", "p/*", "q/*.org", "q/a.com", ":x", ":y"}
@@ -94,14 +94,14 @@ func TestGraphForgets(t *testing.T) {
 			n := newNode(lines[name])
 			g.Set(ref(name), n)
 		}
-		fresh, there := NewGraph(), []string{}
+		rebuilt, there := NewGraph(), []string{}
 		for _, name := range names {
 			if line, is := lines[name]; is {
 				there = append(there, name)
-				fresh.Set(ref(name), newNode(line))
+				rebuilt.Set(ref(name), newNode(line))
 			}
 		}
-		if got, want := listComponents(g, there), listComponents(fresh, there); got != want {
+		if got, want := listComponents(g, there), listComponents(rebuilt, there); got != want {
 			t.Fatalf("%v: %s, made anew %s", lines, got, want)
 		}
 		if g.Len() != len(lines) {

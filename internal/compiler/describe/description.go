@@ -30,7 +30,7 @@ type Description struct {
 	// Targets and Effects are those of a policy: what becomes of it at each target, and what it does on each path.
 	Targets []Target `json:"targets,omitempty"`
 	Effects []Effect `json:"effects,omitempty"`
-	// Budgets are those of which a Gateway's or a route's laying out takes.
+	// Budgets are those that a Gateway or a route uses.
 	Budgets []gateway.Taken `json:"budgets,omitempty"`
 }
 

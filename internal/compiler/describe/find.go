@@ -16,8 +16,10 @@ import (
 func Find(words string, known []object.Ref) (object.Ref, error) {
 	parts := strings.Split(words, "/")
 	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-		return object.Ref{}, fmt.Errorf("%q: must be KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAMESPACE/NAME/SECTION, such as HTTPRoute/shop/cart",
-			words)
+		return object.Ref{}, fmt.Errorf(
+			"%q: must be KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAMESPACE/NAME/SECTION, such as HTTPRoute/shop/cart",
+			words,
+		)
 	}
 	var found []object.Ref
 	for _, o := range known {
@@ -37,11 +39,17 @@ func Find(words string, known []object.Ref) (object.Ref, error) {
 
 // kinds are those that can be described, each with its short names: those of kubectl, and the ones that people try.
 var kinds = map[string][]string{
-	object.KindGateway: {"gtw", "gw"}, object.KindGatewayClass: {"gc"}, object.KindService: {"svc"}, object.KindHTTPRoute: {"hr"},
-	object.KindGRPCRoute: {"gr"}, object.KindTLSRoute: nil, object.KindTCPRoute: nil, object.KindUDPRoute: nil, "HTTPProxy": nil,
+	object.KindGateway: {
+		"gtw",
+		"gw",
+	}, object.KindGatewayClass: {"gc"}, object.KindService: {"svc"}, object.KindHTTPRoute: {"hr"},
+	object.KindGRPCRoute: {
+		"gr",
+	}, object.KindTLSRoute: nil, object.KindTCPRoute: nil, object.KindUDPRoute: nil, "HTTPProxy": nil,
 	object.KindVirtualService: {"vs"},
-	object.KindXBackend:       nil, object.KindListenerSet: {"lset"}, object.KindSessionPolicy: {"spp"}, object.KindTrafficPolicy: nil,
-	object.KindLoadBalancer: {"lbp"},
+	object.KindXBackend:       nil, object.KindListenerSet: {"lset"}, object.KindSessionPolicy: {"spp"},
+	object.KindTrafficPolicy: nil,
+	object.KindLoadBalancer:  {"lbp"},
 }
 
 // isKind reports whether a word means a kind.
@@ -53,7 +61,8 @@ func isKind(word, kind string) bool {
 	case strings.HasSuffix(kind, "s"):
 		plural = kind + "es"
 	}
-	return strings.EqualFold(word, kind) || strings.EqualFold(word, plural) || slices.Contains(kinds[kind], strings.ToLower(word))
+	return strings.EqualFold(word, kind) || strings.EqualFold(word, plural) ||
+		slices.Contains(kinds[kind], strings.ToLower(word))
 }
 
 // maxNames is how many objects are named that there are instead.

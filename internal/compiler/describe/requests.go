@@ -15,8 +15,8 @@ import (
 // builtIn is the place of values that no document writes.
 const builtIn = "built in"
 
-// addRequests adds how requests without a session get to backends, and how long all may take: for an object on their way,
-// or of a policy.
+// addRequests adds how requests without a session get to backends, and how long all may take: for an object on their
+// way, or of a policy.
 func (d *describer) addRequests(out *Description, target object.TargetRef) {
 	for _, s := range d.Traffic {
 		for _, path := range s.Paths {
@@ -70,7 +70,10 @@ func (d *describer) describeBalancing(o *loadbalancing.Outcome) []Field {
 	}
 	for _, c := range o.Candidates {
 		if c.Policy != o.Policy || strategy.Object == "" {
-			strategy.Overrides = append(strategy.Overrides, d.newOriginAt(c.StrategyName(), c.Object, c.Location, c.StrategyPath()))
+			strategy.Overrides = append(
+				strategy.Overrides,
+				d.newOriginAt(c.StrategyName(), c.Object, c.Location, c.StrategyPath()),
+			)
 		}
 	}
 	all := []Field{strategy}
@@ -81,12 +84,16 @@ func (d *describer) describeBalancing(o *loadbalancing.Outcome) []Field {
 		})
 	}
 	for _, h := range o.HostFields() {
-		all = append(all, Field{Name: h.Name, Origin: d.newOriginAt(h.Value, o.Policy.Object, findLocation(o, o.Policy), h.Path)})
+		all = append(
+			all,
+			Field{Name: h.Name, Origin: d.newOriginAt(h.Value, o.Policy.Object, findLocation(o, o.Policy), h.Path)},
+		)
 	}
 	return all
 }
 
-// findLocation is what makes a policy effective: a place of the backend's own, or of another backend's under one session.
+// findLocation is what makes a policy effective: a place of the backend's own, or of another backend's under one
+// session.
 func findLocation(o *loadbalancing.Outcome, p *loadbalancing.Policy) string {
 	for _, c := range o.Candidates {
 		if c.Policy == p {
@@ -126,7 +133,11 @@ func (d *describer) newOriginAt(value string, ref object.Ref, block, path string
 }
 
 // describeTrafficEffect shows what a policy does to requests without a session on a way; false if it has no say there.
-func (d *describer) describeTrafficEffect(ref object.Ref, s *lower.BackendTraffic, path precedence.TrafficPath) (Effect, bool) {
+func (d *describer) describeTrafficEffect(
+	ref object.Ref,
+	s *lower.BackendTraffic,
+	path precedence.TrafficPath,
+) (Effect, bool) {
 	e := Effect{TrafficPath: newTrafficPath(path, s.Rule)}
 	switch ref.Kind {
 	case object.KindLoadBalancer:
@@ -170,7 +181,10 @@ func (d *describer) addBudgetEffect(e *Effect, ref object.Ref, s *lower.BackendT
 }
 
 // listOverriddenBudget are the fields of a policy that loses to another on its Service.
-func (d *describer) listOverriddenBudget(ref object.Ref, effective *retrybudget.EffectiveBudget) (all []OverriddenField) {
+func (d *describer) listOverriddenBudget(
+	ref object.Ref,
+	effective *retrybudget.EffectiveBudget,
+) (all []OverriddenField) {
 	for _, overridden := range effective.Overridden {
 		for i, f := range overridden.Fields {
 			if overridden.Policy != ref || f.Default {

@@ -36,7 +36,10 @@ func (d *describer) describeRetries(s *lower.BackendTraffic, trafficPath precede
 	if attempts := rule.Retry.Attempts; attempts != nil {
 		written("retry.attempts", strconv.Itoa(*attempts))
 	} else {
-		t.Fields = append(t.Fields, Field{Name: "retry.attempts", Origin: Origin{Value: strconv.Itoa(ir.DefaultAttempts), Block: builtIn}})
+		t.Fields = append(t.Fields, Field{Name: "retry.attempts", Origin: Origin{
+			Value: strconv.Itoa(ir.DefaultAttempts),
+			Block: builtIn,
+		}})
 	}
 	if backoff := rule.Retry.Backoff; backoff != nil {
 		written("retry.backoff", string(*backoff))

@@ -128,7 +128,10 @@ func (p *printer) printSession(s Session) {
 	}
 	var rows [][]string
 	for _, f := range s.Fields {
-		rows = append(rows, []string{f.Name, f.Value, f.formatPrecedence(), f.Object, f.formatPlace(), formatOrigins(f.Overrides)})
+		rows = append(
+			rows,
+			[]string{f.Name, f.Value, f.formatPrecedence(), f.Object, f.formatPlace(), formatOrigins(f.Overrides)},
+		)
 	}
 	p.printTable("FIELD VALUE PRECEDENCE FROM WHERE OVERRIDES", rows)
 }
@@ -167,7 +170,10 @@ func (p *printer) printEffect(e Effect) {
 		)
 	}
 	for _, b := range e.Overridden {
-		rows = append(rows, []string{b.Name, b.Value, "overridden", b.formatPrecedence(), b.formatPlace(), "by " + b.By.formatBrief()})
+		rows = append(
+			rows,
+			[]string{b.Name, b.Value, "overridden", b.formatPrecedence(), b.formatPlace(), "by " + b.By.formatBrief()},
+		)
 	}
 	p.printTable("FIELD VALUE STATE PRECEDENCE WHERE NOTE", rows)
 }

@@ -24,8 +24,9 @@ func (s *State) newNode(route *gateway.Route) coupling.Node {
 	return n
 }
 
-// listPlaces lists the keys of the Gateways by which a route's requests come in. Where Gateways have proxies of their own they share
-// no request; else they may share ports, and all are one place. A route with a Host may be on every Gateway.
+// listPlaces lists the keys of the Gateways by which a route's requests come in. Where Gateways have proxies of their
+// own they share no request; else they may share ports, and all are one place. A route with a Host may be on every
+// Gateway.
 func (s *State) listPlaces(route *gateway.Route) (places []string) {
 	if !s.settings.Steps.Apart || route.Host != nil {
 		return []string{""}
@@ -91,8 +92,8 @@ func listBackendKeys(route *gateway.Route) (keys []string) {
 	return slices.Compact(keys)
 }
 
-// listCookies lists the cookies that may reach routes with which their own shares no requests: on a server those of other Gateways
-// at the same hosts, for browsers send a cookie to each of them, and everywhere what a Domain covers.
+// listCookies lists the cookies that may reach routes with which their own shares no requests: on a server those of
+// other Gateways at the same hosts, for browsers send a cookie to each of them, and everywhere what a Domain covers.
 func (s *State) listCookies(decisions *policy.Decisions) map[object.Ref][]policy.Cookie {
 	all := map[object.Ref][]policy.Cookie{}
 	decisions.VisitCookies(func(route object.Ref, c policy.Cookie) {
@@ -103,8 +104,8 @@ func (s *State) listCookies(decisions *policy.Decisions) map[object.Ref][]policy
 	return all
 }
 
-// coupleByCookies couples routes whose cookies could collide, wherever they are. It gives those whose groups have to be made anew
-// because of that.
+// coupleByCookies couples routes whose cookies could collide, wherever they are. It gives those whose groups have to be
+// made anew because of that.
 func (s *State) coupleByCookies(fresh []*group) map[object.Ref]bool {
 	graph, pending := s.objects.graph, map[object.Ref]bool{}
 	for _, g := range fresh {

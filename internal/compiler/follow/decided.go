@@ -13,8 +13,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
-// TakeDecided gives what the statuses of the marked objects are written from, but for what is known of proxies, and marks none; all says
-// that these are all objects. It stays as it is when the state goes on. What there is to say of them goes to the report.
+// TakeDecided gives what the statuses of the marked objects are written from, but for what is known of proxies, and
+// marks none; all says that these are all objects. It stays as it is when the state goes on. What there is to say of
+// them goes to the report.
 func (s *State) TakeDecided(rep *report.Report) (in status.Input, all bool) {
 	some, all := s.takeMarked()
 	groups := s.listGroupsOf(some)
@@ -77,8 +78,8 @@ func (s *State) visitGroupsOf(ref object.Ref, visit func(*group)) {
 	}
 }
 
-// objectsOf gives some objects, those that all routes may depend on, the routes of groups and of connections, and the policies for
-// Gateways that are among them.
+// objectsOf gives some objects, those that all routes may depend on, the routes of groups and of connections, and the
+// policies for Gateways that are among them.
 func (s *State) objectsOf(some map[object.Ref]bool, groups []*group) *resource.Objects {
 	o, own := s.objects, &resource.Objects{}
 	addRoute := func(r *gateway.Route) {
@@ -118,7 +119,8 @@ func isListening(ref object.Ref) bool {
 	return ref.Kind == object.KindGateway || ref.Kind == object.KindGatewayClass
 }
 
-// updateRefused brings up to date which of some routes are refused as a whole, and marks the Gateways that count others then.
+// updateRefused brings up to date which of some routes are refused as a whole, and marks the Gateways that count others
+// then.
 func (s *State) updateRefused(some map[object.Ref]bool, parts []status.Part) {
 	rejected := map[object.Ref]bool{}
 	for _, p := range parts {
@@ -177,7 +179,8 @@ func (o *inventory) findRoute(ref object.Ref) *gateway.Route {
 	return o.streams[ref]
 }
 
-// attachedOn counts the routes on the listeners of Gateways that are among some objects, without those that are refused as a whole.
+// attachedOn counts the routes on the listeners of Gateways that are among some objects, without those that are refused
+// as a whole.
 func (s *State) attachedOn(some map[object.Ref]bool) map[gateway.ListenerKey]int {
 	counted := map[gateway.ListenerKey]int{}
 	for l, n := range s.statuses.attached {
@@ -195,8 +198,8 @@ func (s *State) attachedOn(some map[object.Ref]bool) map[gateway.ListenerKey]int
 	return counted
 }
 
-// reportAbout passes on what there is to say of some objects, and of the policies that all routes may depend on: their targets say which
-// of them hold.
+// reportAbout passes on what there is to say of some objects, and of the policies that all routes may depend on: their
+// targets say which of them hold.
 func (s *State) reportAbout(some map[object.Ref]bool, rep *report.Report) {
 	about, reports := maps.Clone(some), map[*report.Report]bool{}
 	for _, p := range s.objects.context.LoadBalancers {

@@ -7,7 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 )
 
-// endings tells which sessions end: of parts that have gone since this was last asked for, and those of groups that were made since.
+// endings tells which sessions end: of parts that have gone since this was last asked for, and those of groups that
+// were made since.
 type endings struct {
 	gone []*policy.Sessions
 	made map[*group]bool
@@ -24,7 +25,8 @@ func (e *endings) remove(g *group) {
 	delete(e.made, g)
 }
 
-// TakeEnded gives the sessions that changes have ended since this was last asked for, but for those of routes that are not served any more.
+// TakeEnded gives the sessions that changes have ended since this was last asked for, but for those of routes that are
+// not served any more.
 func (s *State) TakeEnded() []policy.EndedSessions {
 	var now []*policy.Sessions
 	for g := range s.endings.made {

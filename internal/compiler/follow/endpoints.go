@@ -12,9 +12,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// Endpoints change more often than all else. On most of these changes nothing depends but the hosts of clusters, and so they have a way of
-// their own: the clusters of a part that lead to the Service get the hosts that it has now. Only if there is more to it, as
-// [lower.Destination.Stays] tells, is the part made anew.
+// Endpoints change more often than all else. On most of these changes nothing depends but the hosts of clusters, and so
+// they have a way of their own: the clusters of a part that lead to the Service get the hosts that it has now. Only if
+// there is more to it, as [lower.Destination.Stays] tells, is the part made anew.
 
 // changeEndpoints marks what depends on the slices of a Service.
 func (s *State) changeEndpoints(service string) {
@@ -24,7 +24,8 @@ func (s *State) changeEndpoints(service string) {
 	s.change(selectableKey(k.of.Namespace))
 }
 
-// updateEndpoints gives clusters the hosts that they have now, each once, and marks the groups in which more depends on these.
+// updateEndpoints gives clusters the hosts that they have now, each once, and marks the groups in which more depends on
+// these.
 func (s *State) updateEndpoints(m Moment) {
 	if !s.marks.all {
 		places, backends := s.findOther(m)
@@ -40,8 +41,8 @@ func (s *State) updateEndpoints(m Moment) {
 	clear(s.marks.endpoints)
 }
 
-// findOther gives the places of the clusters with hosts of Services whose slices have changed, and the ports of these, by their names, with
-// the hosts that they have now. It marks the groups in which more depends on them.
+// findOther gives the places of the clusters with hosts of Services whose slices have changed, and the ports of these,
+// by their names, with the hosts that they have now. It marks the groups in which more depends on them.
 func (s *State) findOther(m Moment) (places index.Sets[*group, int], backends map[string]*backend.Backend) {
 	places, backends = index.Sets[*group, int]{}, map[string]*backend.Backend{}
 	for service := range s.marks.endpoints {
@@ -67,8 +68,8 @@ func (s *State) findOther(m Moment) (places index.Sets[*group, int], backends ma
 	return places, backends
 }
 
-// findBackends gives the ports of a Service, by their names, with the hosts that they have now; false where these depend on more than its
-// slices.
+// findBackends gives the ports of a Service, by their names, with the hosts that they have now; false where these
+// depend on more than its slices.
 func (s *State) findBackends(key string) (backends map[string]*backend.Backend, known bool) {
 	o := s.objects
 	if len(o.inward[key]) > 0 || s.selected.left[key] {

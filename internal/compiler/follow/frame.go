@@ -18,7 +18,8 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// frame is what there is without routes of requests: listeners, connections to them, and policies that groups look into.
+// frame is what there is without routes of requests: listeners, connections to them, and policies that groups look
+// into.
 type frame struct {
 	listeners []ir.Listener
 	// streams are what the routes of connections come to, but for the listeners.
@@ -68,7 +69,8 @@ func (s *State) updateFrame(m Moment) {
 	if before == nil || before.context != now.context || !maps.Equal(before.streams.taken, now.streams.taken) {
 		s.room.changeAll()
 	}
-	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) || !slices.Equal(before.gateways, now.gateways) {
+	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) ||
+		!slices.Equal(before.gateways, now.gateways) {
 		s.merged.touchListeners(now)
 	}
 }
@@ -137,7 +139,8 @@ func listStreamClusters(l ir.Listener) (all []string) {
 	return slices.Compact(all)
 }
 
-// gatherStreams gives all objects that routes of connections may depend on, without policies about sessions: they have none.
+// gatherStreams gives all objects that routes of connections may depend on, without policies about sessions: they have
+// none.
 func (s *State) gatherStreams() (*resource.Objects, map[key]bool) {
 	g, all := newGatherer(s), *s.objects.context
 	for _, route := range s.objects.streams {
@@ -157,8 +160,8 @@ func (s *State) hasBalancingTarget(t object.TargetRef) bool {
 	return slices.Contains(kinds, t.Kind) && s.objects.targets.Has(t)
 }
 
-// listOtherGateways lists the keys of Gateways whose listeners differ in more than what they show to clients and ask of them.
-// Listeners that Gateways share are of none, which has the empty key.
+// listOtherGateways lists the keys of Gateways whose listeners differ in more than what they show to clients and ask of
+// them. Listeners that Gateways share are of none, which has the empty key.
 func listOtherGateways(a, b []ir.Listener) map[string]bool {
 	byGateway := [2]map[string][]ir.Listener{{}, {}}
 	for i, list := range [][]ir.Listener{a, b} {

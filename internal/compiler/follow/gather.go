@@ -20,7 +20,11 @@ type gatherer struct {
 }
 
 func newGatherer(from *State) *gatherer {
-	return &gatherer{from: from, all: &resource.Objects{Controller: from.objects.context.Controller}, asked: map[key]bool{}}
+	return &gatherer{
+		from:  from,
+		all:   &resource.Objects{Controller: from.objects.context.Controller},
+		asked: map[key]bool{},
+	}
 }
 
 // ask notes that something is asked for, and tells whether that is new.
@@ -42,7 +46,9 @@ func (s *State) gather(routes []object.Ref) (*resource.Objects, []key) {
 	all.Sort()
 	// What Gateways, ListenerSets and namespaces have in common was added with each of them.
 	all.Gateways, all.ListenerSets = slices.Compact(all.Gateways), slices.Compact(all.ListenerSets)
-	all.Classes, all.Grants, all.Namespaces = slices.Compact(all.Classes), slices.Compact(all.Grants), slices.Compact(all.Namespaces)
+	all.Classes, all.Grants, all.Namespaces = slices.Compact(all.Classes), slices.Compact(all.Grants), slices.Compact(
+		all.Namespaces,
+	)
 	all.Secrets, all.ConfigMaps = slices.Compact(all.Secrets), slices.Compact(all.ConfigMaps)
 	all.Refused, all.SessionPolicies = slices.Compact(all.Refused), slices.Compact(all.SessionPolicies)
 	return all, slices.AppendSeq(make([]key, 0, len(g.asked)), maps.Keys(g.asked))
@@ -86,7 +92,8 @@ func (g *gatherer) addParents(route *gateway.Route) {
 	}
 }
 
-// addPlace adds a Gateway, by its key, or all of them, with the session policies that are attached to it and to its class.
+// addPlace adds a Gateway, by its key, or all of them, with the session policies that are attached to it and to its
+// class.
 func (g *gatherer) addPlace(place string) {
 	if !g.ask(listenersKey(place)) {
 		return
@@ -99,7 +106,11 @@ func (g *gatherer) addPlace(place string) {
 		return
 	}
 	g.all.Classes, g.all.Gateways = append(g.all.Classes, view.Classes...), append(g.all.Gateways, view.Gateways...)
-	g.all.ListenerSets, g.all.Namespaces = append(g.all.ListenerSets, view.ListenerSets...), append(g.all.Namespaces, view.Namespaces...)
+	g.all.ListenerSets, g.all.Namespaces = append(
+		g.all.ListenerSets,
+		view.ListenerSets...), append(
+		g.all.Namespaces,
+		view.Namespaces...)
 	g.all.Secrets, g.all.ConfigMaps = append(g.all.Secrets, view.Secrets...), append(g.all.ConfigMaps, view.ConfigMaps...)
 	g.all.Grants, g.all.Refused = append(g.all.Grants, view.Grants...), append(g.all.Refused, view.Refused...)
 	for _, o := range view.Gateways {

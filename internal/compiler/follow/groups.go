@@ -6,8 +6,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 )
 
-// manyRoutes is from how many routes on a group keeps the results of steps: fewer are compiled from scratch sooner than what is
-// kept of them is looked up.
+// manyRoutes is from how many routes on a group keeps the results of steps: fewer are compiled from scratch sooner than
+// what is kept of them is looked up.
 const manyRoutes = 64
 
 // group is routes that are compiled together.
@@ -73,7 +73,8 @@ func (s *State) listMarked(moved []ir.HostKey) map[object.Ref]bool {
 	return marked
 }
 
-// regroup dissolves the groups of some routes, and of all routes that are coupled with theirs now, and groups those anew.
+// regroup dissolves the groups of some routes, and of all routes that are coupled with theirs now, and groups those
+// anew.
 func (s *State) regroup(routes map[object.Ref]bool) (fresh []*group) {
 	queue := make([]object.Ref, 0, len(routes))
 	for ref := range routes {

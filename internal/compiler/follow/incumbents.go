@@ -21,7 +21,10 @@ func newIncumbents() incumbents { return incumbents{policy.HeldNames{}, gateway.
 // settleOrder says who was there first, and marks everything if that is not as it was for those who were asked about.
 func (s *State) settleOrder(m Moment) {
 	before, now := s.listening, m.Listening
-	now.Order, now.Incumbents, now.SoleHosts = seniority.New(m.Files, s.visitClaimants), before.Incumbents, s.incumbents.hosts
+	now.Order, now.Incumbents, now.SoleHosts = seniority.New(
+		m.Files,
+		s.visitClaimants,
+	), before.Incumbents, s.incumbents.hosts
 	if !before.Order.RanksAs(now.Order) {
 		s.marks.frame, s.marks.all, s.layout.tally = true, true, nil
 	}
@@ -51,8 +54,8 @@ func (s *State) SetIncumbents(claims gateway.Claims, names policy.HeldNames, hos
 	s.incumbents = incumbents{maps.Clone(names), maps.Clone(hosts)}
 }
 
-// keepIncumbents notes who has what in a result, for the next one. What was refused is none: who had something keeps it while
-// the file that says so is broken.
+// keepIncumbents notes who has what in a result, for the next one. What was refused is none: who had something keeps it
+// while the file that says so is broken.
 func (s *State) keepIncumbents() {
 	if s.settings.KeepIncumbents {
 		for _, gone := range s.gone {

@@ -13,8 +13,8 @@ type keyedText struct {
 	content  []byte
 }
 
-// list gives the texts of a site's hosts, in order, with the keys of their scopes if these travel. Those that have not changed are
-// the same ones as the last time.
+// list gives the texts of a site's hosts, in order, with the keys of their scopes if these travel. Those that have not
+// changed are the same ones as the last time.
 func (s *siteHosts) list(keys *envoy.GatewayKeys) ([][]byte, error) {
 	hosts := make([]*envoy.HostText, 0, len(s.among)+len(s.after))
 	texts := make([][]byte, 0, len(s.among)+len(s.after))

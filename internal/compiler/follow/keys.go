@@ -7,8 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// key is something that is asked for while the objects of a part are gathered: it may be found, be no good or not be there. A part
-// keeps the keys that it asked for, and is made anew when the answer to one of them may be another.
+// key is something that is asked for while the objects of a part are gathered: it may be found, be no good or not be
+// there. A part keeps the keys that it asked for, and is made anew when the answer to one of them may be another.
 type key struct {
 	about subject
 	of    object.Ref
@@ -18,14 +18,14 @@ type key struct {
 type subject int
 
 const (
-	// endpoints are a Service, its slices and the pods that it has left, and selectable those of all Services of a namespace, with slices
-	// of none.
+	// endpoints are a Service, its slices and the pods that it has left, and selectable those of all Services of a
+	// namespace, with slices of none.
 	endpoints subject = iota
 	selectable
 	// policies are the session policies that are attached to a Service, a route or a Namespace.
 	policies
-	// listeners are all that says where requests arrive by way of a Gateway, a GatewayClass or a ListenerSet, and the session
-	// policies that are attached there; without a name those of all Gateways.
+	// listeners are all that says where requests arrive by way of a Gateway, a GatewayClass or a ListenerSet, and the
+	// session policies that are attached there; without a name those of all Gateways.
 	listeners
 	// contents are the objects with a say in a whole namespace.
 	contents

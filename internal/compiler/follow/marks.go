@@ -23,7 +23,8 @@ func newMarks() marks {
 	}
 }
 
-// updateNodes takes over which machines the cluster has, and marks the parts with hosts at addresses of which that says something else.
+// updateNodes takes over which machines the cluster has, and marks the parts with hosts at addresses of which that says
+// something else.
 func (s *State) updateNodes(now *backend.Nodes) {
 	moved := s.nodes.ListMoved(now)
 	if len(moved) == 0 {
@@ -39,8 +40,8 @@ func (s *State) updateNodes(now *backend.Nodes) {
 	}
 }
 
-// markPlaces marks the parts for which it makes a difference where endpoints may not be: those that lead into a namespace whose
-// Gateways have moved, and those with hosts that may be at any address.
+// markPlaces marks the parts for which it makes a difference where endpoints may not be: those that lead into a
+// namespace whose Gateways have moved, and those with hosts that may be at any address.
 func (s *State) markPlaces(was, now *backend.Places) {
 	if was.Equal(now) {
 		return

@@ -32,10 +32,11 @@ type (
 
 // inventory is the input, by what asks for it.
 type inventory struct {
-	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets, ConfigMaps and routes with a Host.
+	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets, ConfigMaps and
+	// routes with a Host.
 	context *resource.Objects
-	// views are what says where requests arrive by way of a Gateway, by its key, and under the empty key of all; and sets are the
-	// ListenerSets.
+	// views are what says where requests arrive by way of a Gateway, by its key, and under the empty key of all; and sets
+	// are the ListenerSets.
 	views map[string]*resource.Objects
 	sets  map[object.Ref]*resource.ListenerSet
 	// namespaces are by their names, and what has a say in a whole namespace is by that.
@@ -45,7 +46,8 @@ type inventory struct {
 	backendsIn  map[string][]*resource.Object[resource.XBackend]
 	grantsIn    map[string][]*resource.Object[gatewayv1.ReferenceGrant]
 	askedIn     map[string][]*authService
-	// targetsOf are what policies of other kinds than session policies name as their targets, and targetedBy is the reverse.
+	// targetsOf are what policies of other kinds than session policies name as their targets, and targetedBy is the
+	// reverse.
 	targetsOf, targetedBy index.Sets[object.Ref, object.Ref]
 	// refused are objects that are no good.
 	refused map[object.Ref]bool
@@ -71,9 +73,11 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 	o := &inventory{
 		refused: map[object.Ref]bool{}, sets: map[object.Ref]*resource.ListenerSet{},
 		routes: map[object.Ref]*gateway.Route{}, streams: map[object.Ref]*gateway.Route{},
-		services: map[string]*service{}, inNamespace: index.Sets[string, string]{}, slices: index.Sets[string, *endpointSlice]{},
-		policies: map[object.Ref]*sessionPolicy{}, policiesAt: index.Sets[object.Ref, *sessionPolicy]{}, targets: policy.NewTargets(0),
-		inward: index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(), verifying: map[string]int{},
+		services: map[string]*service{}, inNamespace: index.Sets[string, string]{},
+		slices:   index.Sets[string, *endpointSlice]{},
+		policies: map[object.Ref]*sessionPolicy{}, policiesAt: index.Sets[object.Ref, *sessionPolicy]{},
+		targets: policy.NewTargets(0),
+		inward:  index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(), verifying: map[string]int{},
 	}
 	o.setContext(&resource.Objects{Controller: controller})
 	return o
@@ -140,7 +144,8 @@ func (s *State) takeTargets(some *resource.Objects, present bool) {
 // isTarget tells whether a policy that the frame reads for all names an object as its target.
 func (o *inventory) isTarget(ref object.Ref) bool { return len(o.targetedBy[ref]) > 0 }
 
-// countVerifying counts an object among those of a namespace that want hosts to show who they are, for that takes Secrets or ConfigMaps.
+// countVerifying counts an object among those of a namespace that want hosts to show who they are, for that takes
+// Secrets or ConfigMaps.
 func (o *inventory) countVerifying(namespace string, verifies, present bool) {
 	switch {
 	case !verifies:
@@ -222,7 +227,8 @@ func (s *State) takeSlice(o *endpointSlice, present bool) {
 	s.objects.inward.Set(key, o.Ref(), present && s.mayLeadInward(o))
 }
 
-// mayLeadInward reports whether a slice has hosts that may be on Envoy's own machine: a name, for which that is not known, too.
+// mayLeadInward reports whether a slice has hosts that may be on Envoy's own machine: a name, for which that is not
+// known, too.
 func (s *State) mayLeadInward(o *endpointSlice) bool {
 	if o.Value.AddressType == discoveryv1.AddressTypeFQDN {
 		return true
@@ -278,7 +284,11 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		Secrets:    replace(was.Secrets, gone.Secrets, came.Secrets),
 		ConfigMaps: replace(was.ConfigMaps, gone.ConfigMaps, came.ConfigMaps),
 		HostRoutes: replace(was.HostRoutes, gone.HostRoutes, came.HostRoutes),
-		Classes:    replace(was.Classes, gone.Classes, came.Classes), Gateways: replace(was.Gateways, gone.Gateways, came.Gateways),
+		Classes: replace(
+			was.Classes,
+			gone.Classes,
+			came.Classes,
+		), Gateways: replace(was.Gateways, gone.Gateways, came.Gateways),
 		ListenerSets:    replace(was.ListenerSets, gone.ListenerSets, came.ListenerSets),
 		Grants:          replace(was.Grants, gone.Grants, came.Grants),
 		LoadBalancers:   replace(was.LoadBalancers, gone.LoadBalancers, came.LoadBalancers),

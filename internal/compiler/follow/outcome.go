@@ -22,7 +22,8 @@ func (s *State) Settle() (warnings []report.Problem, err error) {
 // SaysSame tells whether what there is to say is what there was when this, or what is new, was last asked for.
 func (s *State) SaysSame() bool { return s.said.isSame() }
 
-// Draining are the hosts that terminate, and the time at which the same objects come to something else, if there is one.
+// Draining are the hosts that terminate, and the time at which the same objects come to something else, if there is
+// one.
 func (s *State) Draining() (hosts []ir.HostKey, until time.Time) {
 	for at := range s.merged.draining {
 		hosts = append(hosts, at)

@@ -61,7 +61,8 @@ func newStepCaches() stepCaches { return stepCaches{pipeline.NewCache(), envoy.N
 // all are those that results are kept of.
 func (c stepCaches) all() []memo.Step { return slices.Concat(c.steps.Steps(), c.rendered.Steps()) }
 
-// analyze takes the steps before the emitter for a part of the input. Without what parts share it is the frame's, which makes that.
+// analyze takes the steps before the emitter for a part of the input. Without what parts share it is the frame's, which
+// makes that.
 func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*groupPart, *pipeline.Part) {
 	p, framed := &groupPart{report: rep}, in.Shared == nil
 	in.Settings, in.Targets, in.Listening, in.HeldNames = s.settings.Steps, s.objects.targets, s.listening, s.incumbents.names
@@ -83,7 +84,8 @@ func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*group
 	p.cookies = s.listCookies(made.Decisions)
 	p.soleHosts, p.sessions = made.Topology.SoleHosts(), made.Decisions.Sessions()
 	p.status = status.Part{
-		Attachments: made.Topology.Attachments, Paths: made.Decisions.Paths, Renames: made.Decisions.Renames, Traffic: made.Traffic,
+		Attachments: made.Topology.Attachments, Paths: made.Decisions.Paths, Renames: made.Decisions.Renames,
+		Traffic: made.Traffic,
 	}
 	if framed {
 		p.attachments = made.Decisions.Attachments

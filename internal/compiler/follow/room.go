@@ -9,7 +9,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// room says which policies have no effect on which Gateways, for want of room in their status (S63). That depends on all groups.
+// room says which policies have no effect on which Gateways, for want of room in their status (S63). That depends on
+// all groups.
 type room struct {
 	// reach counts the groups in which requests come from a Gateway to a policy's targets.
 	reach map[object.Ref]map[object.Ref]reaching
@@ -94,7 +95,12 @@ func (s *State) listWithoutRoom(ref object.Ref) []object.Ref {
 	for g, n := range s.room.reach[ref] {
 		gateways[g] = n.own > 0
 	}
-	return ancestors.ListWithoutRoom(s.objects.context.Gateways, s.listening.Order, gateways, s.room.taken[ref]+s.frame.streams.taken[ref])
+	return ancestors.ListWithoutRoom(
+		s.objects.context.Gateways,
+		s.listening.Order,
+		gateways,
+		s.room.taken[ref]+s.frame.streams.taken[ref],
+	)
 }
 
 // tellWithout says of a policy on which Gateways it has no effect.
@@ -112,7 +118,10 @@ func (s *State) tellWithout(ref object.Ref, without []object.Ref) {
 
 // findPolicy gives a policy by its name.
 func (s *State) findPolicy(ref object.Ref) report.Subject {
-	all := resource.Objects{LoadBalancers: s.objects.context.LoadBalancers, TrafficPolicies: s.objects.context.TrafficPolicies}
+	all := resource.Objects{
+		LoadBalancers:   s.objects.context.LoadBalancers,
+		TrafficPolicies: s.objects.context.TrafficPolicies,
+	}
 	if p := s.objects.policies[ref]; p != nil {
 		all.SessionPolicies = []*sessionPolicy{p}
 	}

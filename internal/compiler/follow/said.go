@@ -9,10 +9,12 @@ import (
 // said counts how often each problem is given, so that those that are new can be told.
 type said struct {
 	count map[report.Said]int
-	// was is how often one was given when new ones were last asked for, if it has changed; last is where it was given last.
+	// was is how often one was given when new ones were last asked for, if it has changed; last is where it was given
+	// last.
 	was  map[report.Said]int
 	last map[report.Said]report.Entry
-	// about are the reports that say something of an object for its status, and mark is told of objects of which that may be something else.
+	// about are the reports that say something of an object for its status, and mark is told of objects of which that may
+	// be something else.
 	about index.Sets[object.Ref, *report.Report]
 	mark  func(object.Ref)
 }

@@ -48,7 +48,8 @@ func setMember[T comparable](set map[T]bool, member T, present bool) {
 	}
 }
 
-// updateSelection follows what Services select, and marks the routes that lead to those that have left other pods than before.
+// updateSelection follows what Services select, and marks the routes that lead to those that have left other pods than
+// before.
 func (s *State) updateSelection(m Moment) {
 	before := s.selected.now
 	if !s.selected.stale && before != nil && before == m.Selection {

@@ -1,15 +1,17 @@
-// Package follow keeps a configuration up to date with objects that change one by one, at a cost that depends on what a change
-// touches and not on how much else there is.
+// Package follow keeps a configuration up to date with objects that change one by one, at a cost that depends on what a
+// change touches and not on how much else there is.
 //
 // It takes the compiler's own steps, and takes them for a part of the input at a time. A [State] holds
 //
-//   - the frame: Gateways, and whatever else all routes depend on, and the routes of connections, which have whole listeners (frame.go);
-//   - groups of routes: those whose requests or cookies can meet (package coupling), each compiled with the objects that its
-//     routes lead to and the policies that are attached to these, and with the keys by which these were asked for (gather.go);
+//   - the frame: Gateways, and whatever else all routes depend on, and the routes of connections, which have whole
+//     listeners (frame.go);
+//   - groups of routes: those whose requests or cookies can meet (package coupling), each compiled with the objects
+//     that its routes lead to and the policies that are attached to these, and with the keys by which these were asked
+//     for (gather.go);
 //   - what they all come to, put together (merged.go).
 //
-// A change marks what it touches: the frame, and the parts that asked for what the object is an answer to (keys.go). What is marked
-// is made anew, and nothing else. From no state to the whole input is a change like any other.
+// A change marks what it touches: the frame, and the parts that asked for what the object is an answer to (keys.go).
+// What is marked is made anew, and nothing else. From no state to the whole input is a change like any other.
 package follow
 
 import (
@@ -45,8 +47,8 @@ type Settings struct {
 	Envoy envoy.Assembly
 }
 
-// Moment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files, the machines of a
-// cluster, and where Gateways may listen.
+// Moment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files,
+// the machines of a cluster, and where Gateways may listen.
 type Moment struct {
 	Now       time.Time
 	Since     map[ir.HostKey]time.Time
@@ -76,8 +78,8 @@ type State struct {
 	said        said
 	room        *room
 	layout      layout
-	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the parts that
-	// have gone and fresh the groups that were made since.
+	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the
+	// parts that have gone and fresh the groups that were made since.
 	listening  gateway.Listening
 	incumbents incumbents
 	gone       []*groupPart
@@ -90,7 +92,8 @@ type State struct {
 func New(s Settings) *State {
 	known := newStatuses()
 	return &State{
-		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(), groups: newGroups(),
+		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(),
+		groups: newGroups(),
 		askers: askers{index.Sets[key, *group]{}}, attached: map[*sessionPolicy]*report.Report{},
 		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), said: newSaid(known.mark),
 		selected: newSelected(), room: newRoom(), layout: newLayout(), incumbents: newIncumbents(), fresh: map[*group]bool{},
@@ -176,10 +179,13 @@ func (s *State) updateAttached() {
 	clear(s.marks.policies)
 }
 
-// reportAttachment says what becomes of a policy's attachment, whatever requests there are. It counts the ancestors in its status
-// besides Gateways.
+// reportAttachment says what becomes of a policy's attachment, whatever requests there are. It counts the ancestors in
+// its status besides Gateways.
 func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (taken int, attachments []policy.Attachment) {
-	alone, o := &resource.Objects{SessionPolicies: []*sessionPolicy{p}, Controller: s.objects.context.Controller}, s.settings.Steps.Policy
+	alone, o := &resource.Objects{
+		SessionPolicies: []*sessionPolicy{p},
+		Controller:      s.objects.context.Controller,
+	}, s.settings.Steps.Policy
 	o.AncestorLimit = func(in ancestors.Input) *ancestors.Limit {
 		taken = ancestors.CountTaken(in)[p.Ref()]
 		return nil

@@ -8,15 +8,16 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// The status of an object says what became of it in the parts that asked for it. So a part that goes or comes marks the routes that it has
-// and what it asked for, and the parts of an object are those that ask for it now.
+// The status of an object says what became of it in the parts that asked for it. So a part that goes or comes marks the
+// routes that it has and what it asked for, and the parts of an object are those that ask for it now.
 
 // statuses knows of which objects the status may be another one than when it was last asked for.
 type statuses struct {
 	marked map[object.Ref]bool
 	// all says that it may be any, and listeners that it may be those of all policies for Gateways and classes.
 	all, listeners bool
-	// attached counts the routes on each listener, and was is what it counted when it was last asked for, where it has changed.
+	// attached counts the routes on each listener, and was is what it counted when it was last asked for, where it has
+	// changed.
 	attached, was map[gateway.ListenerKey]int
 	// refused has the listeners of routes that are refused as a whole, and so are not counted by people.
 	refused map[object.Ref][]gateway.ListenerKey
@@ -119,7 +120,8 @@ func (s *State) countAttached(p *groupPart, by int) {
 	})
 }
 
-// MarkStatuses marks objects whose statuses may have to be others for what is not in documents, and MarkAllStatuses all of them.
+// MarkStatuses marks objects whose statuses may have to be others for what is not in documents, and MarkAllStatuses all
+// of them.
 func (s *State) MarkStatuses(some []object.Ref) {
 	for _, ref := range some {
 		s.statuses.mark(ref)

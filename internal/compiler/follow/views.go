@@ -7,7 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// newViews gives what says where requests arrive by way of each Gateway, by its key, and under the empty key of all Gateways.
+// newViews gives what says where requests arrive by way of each Gateway, by its key, and under the empty key of all
+// Gateways.
 func newViews(context *resource.Objects) map[string]*resource.Objects {
 	v := &viewer{
 		classes: byName(context.Classes), namespaces: byName(context.Namespaces), grants: byNamespace(context.Grants),

@@ -36,8 +36,8 @@ func ValidateModifier(at *field.Path, m *gatewayv1.HTTPHeaderFilter) (errs field
 	return errs
 }
 
-// validateHeader finds what is wrong with a header that is to be changed. Those with which Envoys speak to one another would
-// change what Envoy itself does with the request.
+// validateHeader finds what is wrong with a header that is to be changed. Those with which Envoys speak to one another
+// would change what Envoy itself does with the request.
 func validateHeader(at *field.Path, name, value string) field.ErrorList {
 	lower := strings.ToLower(name)
 	switch {

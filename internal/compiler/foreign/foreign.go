@@ -1,4 +1,5 @@
-// Package foreign has what routes of other APIs say that Gateway API has no fields for, and what their conversions share.
+// Package foreign has what routes of other APIs say that Gateway API has no fields for, and what their conversions
+// share.
 package foreign
 
 import (
@@ -8,8 +9,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 )
 
-// Host is how a route attaches that names no parents: it has its host alone, on every listener that takes the host and does with
-// clients' TLS what the route wants.
+// Host is how a route attaches that names no parents: it has its host alone, on every listener that takes the host and
+// does with clients' TLS what the route wants.
 type Host struct {
 	Name string
 	// TLS is nil where any listener for HTTP will do.
@@ -36,7 +37,8 @@ type Rule struct {
 
 	// OnlyTLS sends requests without TLS to https.
 	OnlyTLS bool
-	// EveryCondition has a match hold only if all of its entries for one header or parameter do; in Gateway API the first counts.
+	// EveryCondition has a match hold only if all of its entries for one header or parameter do; in Gateway API the first
+	// counts.
 	EveryCondition bool
 	// RetryOn are the conditions on which a request is tried again, nil for the usual ones.
 	RetryOn []string
@@ -55,7 +57,8 @@ type Backend struct {
 	Validation *Validation
 }
 
-// Validation names the Secret with the authorities, in the route's namespace, and the names of which a certificate must have one.
+// Validation names the Secret with the authorities, in the route's namespace, and the names that a certificate must
+// have one.
 type Validation struct {
 	CASecret string
 	Names    []string

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -25,8 +24,8 @@ func (b *builder) attachRoutes() {
 	}
 }
 
-// withhold takes routes from the listeners of Gateways where there is no room for them, and tells them. They still keep hosts from routes
-// of another kind.
+// withhold detaches routes from the listeners of Gateways whose budget is used up, and reports them. They still keep
+// hosts from routes of another kind.
 func (b *builder) withhold() {
 	if len(b.layout.routes) == 0 {
 		return
@@ -63,7 +62,7 @@ func (l *listener) leave(route *Route) {
 	delete(l.common, route)
 }
 
-// tellShortage tells a route of the Gateways on which there is no room for it.
+// tellShortage reports for a route the Gateways whose budget it exceeds.
 func (b *builder) tellShortage(route *Route) {
 	parents := b.status.Parents[route.Ref()]
 	for i := range parents {
@@ -92,7 +91,7 @@ func (b *builder) tellHostShortage(route *Route) {
 	}
 }
 
-// ReasonOverBudget is the reason of Accepted for a route for which a Gateway has no room.
+// ReasonOverBudget is the reason of Accepted for a route that exceeds a Gateway's budget.
 const ReasonOverBudget gatewayv1.RouteConditionReason = "OverBudget"
 
 // attachRoute joins a route to every listener that its parentRefs name and that admits it.
@@ -131,7 +130,8 @@ func attachReason(refused *field.Error) gatewayv1.RouteConditionReason {
 	}
 }
 
-// joinAll joins a route to listeners. It tells whether there was one with a host in common, and of a host that is taken.
+// joinAll joins a route to listeners. It tells whether there was one with a host in common, and of a host that is
+// taken.
 func joinAll(listeners []*listener, route *Route, key string) (matched bool, shut *field.Error) {
 	for _, l := range listeners {
 		joined, rival := l.join(route)
@@ -170,7 +170,12 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	if len(admitting) == 0 {
 		return field.Forbidden(
 			path,
-			fmt.Sprintf("no listener of %s that it names allows %ss from namespace %s", parentName(ref, key), route.Kind, route.Namespace),
+			fmt.Sprintf(
+				"no listener of %s that it names allows %ss from namespace %s",
+				parentName(ref, key),
+				route.Kind,
+				route.Namespace,
+			),
 		)
 	}
 	matched, shut := joinAll(admitting, route, key)
@@ -187,7 +192,8 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	return nil
 }
 
-// refuseUnknown is for a parent that is not in the input. Of another API's the control plane may know more, so that it is only warned of.
+// refuseUnknown is for a parent that is not in the input. Of another API's the control plane may know more, so that it
+// is only warned of.
 func (b *builder) refuseUnknown(route *Route, path *field.Path, ref gatewayv1.ParentReference) *field.Error {
 	namespace, kind := parentNamespace(route, ref), object.KindGateway
 	if group := parentGroup(ref); group != gatewayv1.GroupName {
@@ -210,99 +216,6 @@ func newHostTakenError(route, rival *Route, gateway string, l *listener) *field.
 	return field.Invalid(field.NewPath("spec", "hostnames"), route.Value.Spec.Hostnames, fmt.Sprintf(
 		"%s, which goes first, has hosts in common with it on listener %s of Gateway %s, and routes of two kinds share none",
 		rival, l.spec.Name, gateway))
-}
-
-// parentKey names the Gateway or ListenerSet that a reference leads to.
-func parentKey(route *Route, ref gatewayv1.ParentReference) string {
-	key := parentNamespace(route, ref) + "/" + string(ref.Name)
-	if isListenerSet(ref) {
-		return setKey(key)
-	}
-	return gatewayKey(parentGroup(ref), key)
-}
-
-// gatewayKey names a Gateway of an API.
-func gatewayKey(group, key string) string {
-	if group != gatewayv1.GroupName {
-		return group + " " + key
-	}
-	return key
-}
-
-// ParentRef names what a route's parentRef leads to; nothing for what no listeners of limpet's are written in.
-func ParentRef(route *Route, ref gatewayv1.ParentReference) object.Ref {
-	kind := object.KindGateway
-	switch {
-	case isListenerSet(ref):
-		kind = object.KindListenerSet
-	case !isGateway(route, ref):
-		return object.Ref{}
-	}
-	return object.Ref{Kind: kind, Namespace: parentNamespace(route, ref), Name: string(ref.Name)}
-}
-
-// parentName names it for people.
-func parentName(ref gatewayv1.ParentReference, key string) string {
-	if isListenerSet(ref) {
-		return strings.Replace(key, setKey(""), "ListenerSet ", 1)
-	}
-	return "Gateway " + key
-}
-
-func parentNamespace(route *Route, ref gatewayv1.ParentReference) string {
-	if ref.Namespace != nil {
-		return string(*ref.Namespace)
-	}
-	return route.Namespace
-}
-
-// isGateway reports whether a reference is to a Gateway of the route's API, and not to a Service of a mesh or another implementation's
-// parent.
-func isGateway(route *Route, ref gatewayv1.ParentReference) bool {
-	return (ref.Kind == nil || *ref.Kind == object.KindGateway) && parentGroup(ref) == object.APIKind(route.Kind).Group
-}
-
-func parentGroup(ref gatewayv1.ParentReference) string {
-	if ref.Group == nil {
-		return gatewayv1.GroupName
-	}
-	return string(*ref.Group)
-}
-
-// isListenerSet reports whether a reference is to a ListenerSet.
-func isListenerSet(ref gatewayv1.ParentReference) bool {
-	return ref.Kind != nil && *ref.Kind == object.KindListenerSet && (ref.Group == nil || *ref.Group == gatewayv1.GroupName)
-}
-
-// isParent reports whether a reference is to what limpet's listeners are written in.
-func (b *builder) isParent(route *Route, ref gatewayv1.ParentReference) bool {
-	return isGateway(route, ref) || !b.isolated && isListenerSet(ref)
-}
-
-// isNamedBy reports whether a reference to a Gateway means a listener of it.
-func isNamedBy(l *listener, ref gatewayv1.ParentReference) bool {
-	return (ref.SectionName == nil || *ref.SectionName == l.spec.Name) && (ref.Port == nil || *ref.Port == l.spec.Port)
-}
-
-func newNoListenerError(path *field.Path, parent string, ref gatewayv1.ParentReference) *field.Error {
-	switch {
-	case ref.SectionName != nil && ref.Port != nil:
-		return newNotFoundError(
-			path.Child("sectionName"),
-			*ref.SectionName,
-			fmt.Sprintf("%s has no listener of this name on port %d", parent, *ref.Port),
-		)
-	case ref.SectionName != nil:
-		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, parent+" has no listener of this name")
-	default:
-		return newNotFoundError(path.Child("port"), *ref.Port, parent+" has no listener on this port")
-	}
-}
-
-func newNotFoundError(path *field.Path, value any, why string) *field.Error {
-	e := field.NotFound(path, value)
-	e.Detail = why
-	return e
 }
 
 // join attaches a route, once, for the hostnames that it and the listener have in common; false if there are none.

@@ -8,18 +8,19 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// Budget is how many bytes of routes are laid out at most, in all, and of these for each Gateway and for each namespace of routes. Zero is
-// no limit, where a control plane lays routes out. Envoys take about five times as much memory, and limpet less.
+// Budget is how many bytes of routes are laid out at most, in all, and of these for each Gateway and for each namespace
+// of routes. Zero is no limit, where a control plane lays routes out. Envoys take about five times as much memory, and
+// limpet less.
 type Budget struct{ All int }
 
-// DefaultBudget is what a gigabyte of memory has room for. 10,000 usual routes are half of what a Gateway gets.
+// DefaultBudget is what fits into a gigabyte of memory. 10,000 usual routes are half of what a Gateway gets.
 const DefaultBudget = 40 << 20
 
 // Each is the share of a Gateway, or a namespace.
 func (b Budget) Each() int { return b.All / 5 * 2 }
 
-// Usage is how much is laid out: for each Gateway by its key, for each namespace of routes, and in all. Hosts with equal routes are laid
-// out once.
+// Usage is how much is laid out: for each Gateway by its key, for each namespace of routes, and in all. Hosts with
+// equal routes are laid out once.
 type Usage struct {
 	Gateways, Namespaces map[string]Spent
 	All                  Spent
@@ -74,14 +75,15 @@ func ListFor(namespace string, gateways []string, all []Taken) (some []Taken) {
 // Spent is bytes of routes, and those of them that are copies.
 type Spent struct{ Bytes, Copies int }
 
-// hasRoom reports whether there is room for more. Copies leave half of a budget to what routes have at their own hostnames.
-func (s Spent) hasRoom(more Spent, most int) bool {
+// fits reports whether more fits into the budget. Copies leave half of a budget to what routes have at their own
+// hostnames.
+func (s Spent) fits(more Spent, most int) bool {
 	return s.Bytes+more.Bytes <= most && (more.Copies == 0 || s.Copies+more.Copies <= most/2)
 }
 
 func (s Spent) plus(more Spent) Spent { return Spent{s.Bytes + more.Bytes, s.Copies + more.Copies} }
 
-// Shortage is why a route is not laid out: a budget has no room for what it needs.
+// Shortage is why a route is not laid out: it needs more than is left of a budget.
 type Shortage struct {
 	Budget string
 	Most   int
@@ -90,22 +92,29 @@ type Shortage struct {
 
 // explain says so of a route on a Gateway.
 func (s Shortage) explain(gateway string) string {
-	return fmt.Sprintf("its matches come to %s on all hostnames and listeners of Gateway %s, more than what goes first leaves of "+
-		"the %s of %s", InMiB(s.Needed), gateway, InMiB(s.Most), s.Budget)
+	return fmt.Sprintf(
+		"its matches come to %s on all hostnames and listeners of Gateway %s, more than what goes first leaves of "+
+			"the %s of %s",
+		InMiB(s.Needed),
+		gateway,
+		InMiB(s.Most),
+		s.Budget,
+	)
 }
 
 // InMiB writes a number of bytes.
 func InMiB(bytes int) string { return fmt.Sprintf("%.4g MiB", float64(bytes)/(1<<20)) }
 
-// Layout is what is not laid out, as there is no room for it.
+// Layout is what is not laid out because a budget is used up.
 type Layout struct {
 	// routes are those that are not attached to a Gateway.
 	routes map[routeAt]Shortage
-	// copies are those of wide hostnames, where there is no room for all.
+	// copies are those of wide hostnames that exceed the budget.
 	copies map[hostKey]*copies
 }
 
-// routeAt is a route on the listeners of a Gateway, which has a key, and hostKey a hostname of a listener, which has one, on a port.
+// routeAt is a route on the listeners of a Gateway, which has a key, and hostKey a hostname of a listener, which has
+// one, on a port.
 type (
 	routeAt struct {
 		route   object.Ref
@@ -123,7 +132,8 @@ func (l *Layout) Equal(other *Layout) bool {
 		maps.EqualFunc(l.copies, other.copies, (*copies).equal)
 }
 
-// ListOther lists routes with which something else is left out than with another layout: one at least of those that meet at a hostname.
+// ListOther lists routes with which something else is left out than with another layout: one at least of those that
+// meet at a hostname.
 func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
 	routes := map[object.Ref]bool{}
 	for _, pair := range [2][2]*Layout{{l, other}, {other, l}} {
@@ -141,21 +151,22 @@ func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
 	return routes
 }
 
-// findShortage finds room in a budget for what a namespace's routes need on a Gateway; false, and why, if there is none.
+// findShortage reports whether a budget allows what a namespace's routes need on a Gateway, and why not if there is
+// none.
 func (u *Usage) findShortage(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
 	each := budget.Each()
 	switch {
-	case !u.Namespaces[namespace].hasRoom(more, each):
+	case !u.Namespaces[namespace].fits(more, each):
 		return Shortage{ofNamespace(namespace), each, more.Bytes}, false
-	case !u.Gateways[gateway].hasRoom(more, each):
+	case !u.Gateways[gateway].fits(more, each):
 		return Shortage{ofGateway(gateway), each, more.Bytes}, false
-	case !u.All.hasRoom(more, budget.All):
+	case !u.All.fits(more, budget.All):
 		return Shortage{ofAll, budget.All, more.Bytes}, false
 	}
 	return Shortage{}, true
 }
 
-// charge takes the room that it finds.
+// charge takes from the budget what is free.
 func (u *Usage) charge(budget Budget, namespace, gateway string, more Spent) (Shortage, bool) {
 	short, fits := u.findShortage(budget, namespace, gateway, more)
 	if fits {

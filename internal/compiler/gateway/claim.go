@@ -45,17 +45,17 @@ type Claim struct {
 	Gateway object.Ref
 }
 
-// claimant is a Gateway that wants an address and port. What it wants for a ListenerSet alone it wants no longer than that is
-// there: whoever adds listeners to an old Gateway does not come before others by that.
+// claimant is a Gateway that wants an address and port. What it wants for a ListenerSet alone it wants no longer than
+// that is there: whoever adds listeners to an old Gateway does not come before others by that.
 type claimant struct {
 	Claim
 	gateway *resource.Object[gatewayv1.Gateway]
 	since   object.Origin
 }
 
-// SettleClaims says of each claim that can't hold why. The senior Gateway of an address and port has it, with others of its
-// namespace; those of other namespaces if it allows it. Neither does a Gateway get an address out of another namespace's
-// wildcard: its listener would take the connections away. The other way round nothing is taken.
+// SettleClaims says of each claim that can't hold why. The senior Gateway of an address and port has it, with others of
+// its namespace; those of other namespaces if it allows it. Neither does a Gateway get an address out of another
+// namespace's wildcard: its listener would take the connections away. The other way round nothing is taken.
 func (in Input) SettleClaims(l Listening) map[Claim]string {
 	if in.apart || in.isolated {
 		return nil
@@ -135,9 +135,12 @@ func (l Listening) explainRefusal(c *claimant, holders map[netip.AddrPort]*claim
 	if holder == nil || holder.gateway.Namespace == c.gateway.Namespace || l.Shared || allowsOthers(holder.gateway) {
 		return ""
 	}
-	return fmt.Sprintf("%s, which goes first, listens on %s, and Gateways of different namespaces do not share an address and port "+
-		"unless the first allows it (its spec.allowedListeners.namespaces.from: All, or --share-addresses for all Gateways)",
-		holder.gateway, holder.At)
+	return fmt.Sprintf(
+		"%s, which goes first, listens on %s, and Gateways of different namespaces do not share an address and port "+
+			"unless the first allows it (its spec.allowedListeners.namespaces.from: All, or --share-addresses for all Gateways)",
+		holder.gateway,
+		holder.At,
+	)
 }
 
 // overlap reports whether two sockets can't be had together.

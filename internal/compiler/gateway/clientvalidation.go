@@ -51,7 +51,8 @@ func (v clientValidations) allowInvalid() bool {
 	return v.byDefault != nil && v.byDefault.by != nil && v.byDefault.by.AllowInvalid
 }
 
-// readClientValidations gives those of a Gateway. What is wrong with them is said once, whichever listeners they are for.
+// readClientValidations gives those of a Gateway. What is wrong with them is said once, whichever listeners they are
+// for.
 func (b *builder) readClientValidations(g *resource.Object[gatewayv1.Gateway]) (v clientValidations) {
 	if b.isolated || g.Value.Spec.TLS == nil || g.Value.Spec.TLS.Frontend == nil {
 		return v
@@ -108,7 +109,10 @@ func (b *builder) readClientValidation(
 			"without a certificate of an authority no client can be verified: the HTTPS listeners that it is for are left out")
 		return v
 	}
-	v.by = &ir.ClientValidation{Authorities: authorities.String(), AllowInvalid: spec.Mode == gatewayv1.AllowInsecureFallback}
+	v.by = &ir.ClientValidation{
+		Authorities:  authorities.String(),
+		AllowInvalid: spec.Mode == gatewayv1.AllowInsecureFallback,
+	}
 	if v.by.AllowInvalid {
 		b.rep.Advise(report.ClientValidationAdvice, g, path.Child("mode"),
 			"clients get in without a certificate, and with one that no authority vouches for")
@@ -147,7 +151,8 @@ func (b *builder) resolveAuthorities(
 	return "", gatewayv1.ListenerReasonInvalidCACertificateRef, field.Invalid(path.Child("name"), ref.Name, why)
 }
 
-// findAuthorities gives what a ConfigMap, or a Secret of the type kubernetes.io/tls, holds under ca.crt, and whether there is one.
+// findAuthorities gives what a ConfigMap, or a Secret of the type kubernetes.io/tls, holds under ca.crt, and whether
+// there is one.
 func (b *builder) findAuthorities(kind, key string) (text string, there bool) {
 	if s := b.secrets[key]; kind == object.KindSecret && s != nil && s.Value.Type == corev1.SecretTypeTLS {
 		return s.Value.Authorities(), true
@@ -160,7 +165,8 @@ func (b *builder) findAuthorities(kind, key string) (text string, there bool) {
 
 // resolveClientCertificate gives the certificate that a Gateway shows backends, nil for none.
 func (b *builder) resolveClientCertificate(g *resource.Object[gatewayv1.Gateway]) *ir.Certificate {
-	if b.isolated || g.Value.Spec.TLS == nil || g.Value.Spec.TLS.Backend == nil || g.Value.Spec.TLS.Backend.ClientCertificateRef == nil {
+	if b.isolated || g.Value.Spec.TLS == nil || g.Value.Spec.TLS.Backend == nil ||
+		g.Value.Spec.TLS.Backend.ClientCertificateRef == nil {
 		return nil
 	}
 	path := field.NewPath("spec", "tls", "backend", "clientCertificateRef")

@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// copies are those of a wide hostname's routes that are not made: Envoy looks at one virtual host and no other, so each hostname that it
-// covers would have a copy of them.
+// copies are those of a wide hostname's routes that are not made: Envoy looks at one virtual host and no other, so each
+// hostname that it covers would have a copy of them.
 type copies struct {
 	routes map[object.Ref]Shortage // that are copied nowhere
 	hosts  map[string]Shortage     // that have none of them
@@ -25,7 +25,7 @@ func (c *copies) equal(other *copies) bool {
 	return c.about == other.about && maps.Equal(c.routes, other.routes) && maps.Equal(c.hosts, other.hosts)
 }
 
-// withhold gives the copies of a hostname that are not made, one of which is for want of room for some route's.
+// withhold gives the copies of a hostname that are not made, one of them because a route's exceed the budget.
 func (l *Layout) withhold(at hostKey, about object.Ref) *copies {
 	c := l.copies[at]
 	if c == nil {
@@ -90,19 +90,28 @@ func (b *builder) tellHosts(c *copies, wide ownedHost) {
 
 // tellWithheld tells a route that it is not laid out to the hostnames which one of its own covers.
 func (b *builder) tellWithheld(route *Route, short Shortage, wide ownedHost) {
-	b.rep.WarnFor(report.HostsWithheld, route, report.ReasonHostsWithheld, field.Invalid(field.NewPath("spec", "hostnames"),
-		wide.hostname, fmt.Sprintf(
-			"%s, and those that go first leave no room for this one's matches in the %s of %s: requests for these hostnames do not reach it. "+
-				"Give it fewer matches, or the hostnames that it is for", describeCopies(wide), InMiB(short.Most), short.Budget)))
+	b.rep.WarnFor(
+		report.HostsWithheld,
+		route,
+		report.ReasonHostsWithheld,
+		field.Invalid(field.NewPath("spec", "hostnames"),
+			wide.hostname, fmt.Sprintf(
+				"%s, and those that go first leave no room for this one's matches in the %s of %s: requests for these hostnames "+
+					"do not reach it. Give it fewer matches, or the hostnames that it is for",
+				describeCopies(wide),
+				InMiB(short.Most),
+				short.Budget,
+			)),
+	)
 }
 
-// maxToldHosts is how many hostnames are listed.
-const maxToldHosts = 3
+// maxListedHosts is how many hostnames are listed.
+const maxListedHosts = 3
 
 // tellWithout tells the oldest route of some hostnames that the routes of a wider one are not laid out to them.
 func (b *builder) tellWithout(route *Route, hostnames []string, short Shortage, wide ownedHost) {
-	text := strings.Join(hostnames[:min(len(hostnames), maxToldHosts)], ", ")
-	if more := len(hostnames) - maxToldHosts; more > 0 {
+	text := strings.Join(hostnames[:min(len(hostnames), maxListedHosts)], ", ")
+	if more := len(hostnames) - maxListedHosts; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	b.rep.WarnFor(report.HostsWithheld, route, report.ReasonFallbackWithheld, field.Invalid(field.NewPath("spec",

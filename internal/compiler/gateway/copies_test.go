@@ -57,7 +57,7 @@ func TestCopies(t *testing.T) {
 		return fmt.Sprintf(`HTTPRoute default/%s: spec.hostnames: Invalid value: %q: on listener http of Gateway default/web`, name, hostnames)
 	}
 	for name, c := range map[string]struct {
-		room     int
+		budget   int
 		routes   []string
 		want     string
 		warnings []string
@@ -150,7 +150,7 @@ func TestCopies(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := buildWithin(t, c.room, append(c.routes, limpetClass, gatewayOf("web", onPort80, ""))...)
+			b := buildWithin(t, c.budget, append(c.routes, limpetClass, gatewayOf("web", onPort80, ""))...)
 			if got := listMatches(b); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
@@ -244,7 +244,7 @@ func listHosts(p Port) (hosts map[string]bool, size int) {
 //
 // requirements: S75, S86
 func TestNewcomersTakeNothing(t *testing.T) {
-	const room = 20 * (usualSize + 1)
+	const budget = 20 * (usualSize + 1)
 	hostnames := strings.Split(`|"*.org"|"*.b.org"|"*.org", a.org|"*.org", c.b.org|"*.org", "*.b.org"|a.org|b.org|c.b.org|d.b.org|e.com|a.org, e.com`, "|")
 	full, shut := 0, 0
 	for seed := range 60 {
@@ -258,7 +258,7 @@ func TestNewcomersTakeNothing(t *testing.T) {
 			part := *objects
 			part.Routes = objects.Routes[:n+1]
 			in := NewInput(&part, netip.MustParseAddr("0.0.0.0"))
-			in.budget = newBudget(room)
+			in.budget = newBudget(budget)
 			b := newBuilt(Build(in))
 			now, size := listHosts(b.ports[0])
 			for c := range before {
@@ -266,7 +266,7 @@ func TestNewcomersTakeNothing(t *testing.T) {
 					t.Fatalf("seed %d: the newcomer %s takes %q:\n%s", seed, part.Routes[n], c, b)
 				}
 			}
-			if size > room || size > b.usage.All.Bytes {
+			if size > budget || size > b.usage.All.Bytes {
 				t.Fatalf("seed %d: all come to %d bytes, and need %d:\n%s", seed, size, b.usage.All.Bytes, b)
 			}
 			layout := layOut(in)

@@ -17,8 +17,9 @@ type equalMatch struct {
 	rule, match int
 }
 
-// tellEqual tells the routes whose matches are equal to one that goes before them (HTTPRoute, rules.matches: the older route's, then by
-// name, then the first in the route), once for each match. They are among those that differ in nothing else of their precedence.
+// tellEqual tells the routes whose matches are equal to one that goes before them (HTTPRoute, rules.matches: the older
+// route's, then by name, then the first in the route), once for each match. They are among those that differ in nothing
+// else of their precedence.
 func (b *builder) tellEqual(domain string, ranked []rankedMatch) {
 	for begin := 0; begin < len(ranked); {
 		end := begin + 1

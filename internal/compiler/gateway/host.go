@@ -48,8 +48,8 @@ func (b *builder) layOutHosts(port portKey, domains []ownedHost) (hosts []Host) 
 	return hosts
 }
 
-// sharingKey is the same for hosts whose matches are sure to be equal; empty for one that shares with none: a listener's own, which is
-// there without routes too, those without any, and those that connections lead to.
+// sharingKey is the same for hosts whose matches are sure to be equal; empty for one that shares with none: a
+// listener's own, which is there without routes too, those without any, and those that connections lead to.
 func sharingKey(d ownedHost, placed []placedRoute) string {
 	if d.hostname == d.owner.hostname || len(placed) == 0 || d.owner.StreamsOnly() {
 		return ""
@@ -92,8 +92,8 @@ func (l *listener) StreamsOnly() bool {
 type ownedHost struct {
 	hostname string
 	covering []string
-	// owner is the most specific listener that covers it. Requests belong to that one, and to no other listener of the port
-	// (Gateway API's listener isolation); so a listener without routes has a host without matches, which answers 404.
+	// owner is the most specific listener that covers it. Requests belong to that one, and to no other listener of the
+	// port (Gateway API's listener isolation); so a listener without routes has a host without matches, which answers 404.
 	owner *Listener
 }
 
@@ -103,9 +103,9 @@ func newOwnedHost(listeners map[string]*listener, hostname string) ownedHost {
 	return ownedHost{hostname, covering, ownerOf(listeners, covering)}
 }
 
-// listOwnedHosts gives every hostname that makes a difference on a port: those of the listeners, and those at which routes are attached
-// to the listener that they belong to. Of those that cover a host, each but the most specific one covers the more specific ones too; so
-// it is enough that a proxy looks at the most specific.
+// listOwnedHosts gives every hostname that makes a difference on a port: those of the listeners, and those at which
+// routes are attached to the listener that they belong to. Of those that cover a host, each but the most specific one
+// covers the more specific ones too; so it is enough that a proxy looks at the most specific.
 func listOwnedHosts(listeners map[string]*listener) []ownedHost {
 	var found []ownedHost
 	for hostname, l := range listeners {

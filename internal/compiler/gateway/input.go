@@ -17,7 +17,8 @@ import (
 type Input struct {
 	objects *resource.Objects // no kinds but those that a topology depends on
 	bind    netip.Addr
-	// controller is who serves the Gateways, and isolated says that it is a control plane that gives each a proxy of its own.
+	// controller is who serves the Gateways, and isolated says that it is a control plane that gives each a proxy of its
+	// own.
 	controller gatewayv1.GatewayController
 	isolated   bool
 	// own is limpet's controller, whose Gateways another control plane leaves out.
@@ -30,7 +31,8 @@ type Input struct {
 	// order says who goes first, and hosts are those that its routes had for themselves before.
 	order *seniority.Order
 	hosts SoleHosts
-	// budget is how much is laid out, and layout what that comes to for all routes, where these are a part of them; else nil.
+	// budget is how much is laid out, and layout what that comes to for all routes, where these are a part of them; else
+	// nil.
 	budget Budget
 	layout *Layout
 }
@@ -38,11 +40,16 @@ type Input struct {
 // NewInput is the input where limpet serves the Gateways. Those without addresses listen on bind; those whose class is
 // not in the input are left out.
 func NewInput(objects *resource.Objects, bind netip.Addr) Input {
-	return Input{bind: bind, controller: objects.ControllerName(), budget: Budget{DefaultBudget}, objects: &resource.Objects{
-		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
-		Grants: objects.Grants, HostRoutes: objects.HostRoutes, Namespaces: objects.Namespaces, Refused: objects.Refused,
-		ListenerSets: objects.ListenerSets, ConfigMaps: objects.ConfigMaps,
-	}}
+	return Input{
+		bind:       bind,
+		controller: objects.ControllerName(),
+		budget:     Budget{DefaultBudget},
+		objects: &resource.Objects{
+			Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Secrets: objects.Secrets,
+			Grants: objects.Grants, HostRoutes: objects.HostRoutes, Namespaces: objects.Namespaces, Refused: objects.Refused,
+			ListenerSets: objects.ListenerSets, ConfigMaps: objects.ConfigMaps,
+		},
+	}
 }
 
 // Apart is the input where each Gateway has proxies of its own, so that Gateways share no port.
@@ -63,8 +70,8 @@ func (in Input) LaidOut(layout *Layout) Input {
 	return in
 }
 
-// Settled is the input in which it is settled who has what several want: what claims do not hold is from [Input.SettleClaims], of
-// this input or of the whole of which it is a part.
+// Settled resolves conflicting claims and returns the input with the winners: the claims that lose are from
+// [Input.SettleClaims], of this input or of the whole of which it is a part.
 func (in Input) Settled(refused map[Claim]string, l Listening) Input {
 	objects := *in.objects
 	objects.Routes, objects.HostRoutes = l.sortRoutes(objects.Routes), l.sortHostRoutes(objects.HostRoutes)
@@ -77,12 +84,18 @@ func (l Listening) sortRoutes(routes []*Route) []*Route {
 	if !slices.ContainsFunc(routes, func(r *Route) bool { return r.Kind != routes[0].Kind }) {
 		return routes
 	}
-	return slices.SortedStableFunc(slices.Values(routes), func(a, b *Route) int { return l.Order.Compare(a.Origin(), b.Origin()) })
+	return slices.SortedStableFunc(
+		slices.Values(routes),
+		func(a, b *Route) int { return l.Order.Compare(a.Origin(), b.Origin()) },
+	)
 }
 
 // sortHostRoutes puts the senior ones first.
 func (l Listening) sortHostRoutes(routes []*Route) []*Route {
-	return slices.SortedStableFunc(slices.Values(routes), func(a, b *Route) int { return l.Order.Compare(a.Origin(), b.Origin()) })
+	return slices.SortedStableFunc(
+		slices.Values(routes),
+		func(a, b *Route) int { return l.Order.Compare(a.Origin(), b.Origin()) },
+	)
 }
 
 // listHosts gives the hosts that some routes had for themselves before.
@@ -112,10 +125,16 @@ func (in Input) AssumeClasses(assume bool) Input {
 // port. Those of a class in the input that another controller serves are left out; a class that is not there is taken
 // for the controller's own.
 func NewInputPerGateway(objects *resource.Objects, controller gatewayv1.GatewayController) Input {
-	return Input{controller: controller, isolated: true, own: objects.ControllerName(), assumeClass: true, objects: &resource.Objects{
-		Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Refused: objects.Refused,
-		Namespaces: objects.Namespaces,
-	}}
+	return Input{
+		controller:  controller,
+		isolated:    true,
+		own:         objects.ControllerName(),
+		assumeClass: true,
+		objects: &resource.Objects{
+			Classes: objects.Classes, Gateways: objects.Gateways, Routes: objects.Routes, Refused: objects.Refused,
+			Namespaces: objects.Namespaces,
+		},
+	}
 }
 
 // Key is that of the one topology that there is.
@@ -123,8 +142,13 @@ func (in Input) Key() memo.Whole { return memo.Whole{} }
 
 // Equal reports whether both inputs give the same topology.
 func (in Input) Equal(other Input) bool {
-	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated && in.own == other.own &&
-		in.assumeClass == other.assumeClass && in.apart == other.apart && in.budget == other.budget && in.layout.Equal(other.layout) &&
-		maps.Equal(in.refused, other.refused) && maps.Equal(in.hosts, other.hosts) && in.objects.Equal(other.objects) &&
-		in.order.RanksAs(other.order) && other.order.RanksAs(in.order)
+	return in.bind == other.bind && in.controller == other.controller && in.isolated == other.isolated &&
+		in.own == other.own &&
+		in.assumeClass == other.assumeClass && in.apart == other.apart && in.budget == other.budget &&
+		in.layout.Equal(other.layout) &&
+		maps.Equal(in.refused, other.refused) &&
+		maps.Equal(in.hosts, other.hosts) &&
+		in.objects.Equal(other.objects) &&
+		in.order.RanksAs(other.order) &&
+		other.order.RanksAs(in.order)
 }

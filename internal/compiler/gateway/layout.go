@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// reckoner lays routes out, as far as there is room for them.
+// reckoner lays routes out, as far as budgets allow.
 type reckoner struct {
 	Usage
 	budget Budget
@@ -32,15 +32,15 @@ func newReckoner(budget Budget) *reckoner {
 
 // take lays a route out at its hostnames on a Gateway, or nowhere there.
 func (k *reckoner) take(r *seatedRoute, gateway string, seats []seat) {
-	fresh := k.enter(seats)
+	entered := k.enter(seats)
 	own := make(map[hostAt]bool, len(seats))
 	for _, s := range seats {
 		own[s.host()] = true
 	}
-	names := Spent{Bytes: hostOverhead * len(slices.Concat(fresh...))}
+	names := Spent{Bytes: hostOverhead * len(slices.Concat(entered...))}
 	if short, fits := k.layOut(r, gateway, k.divide(own), Spent{Bytes: r.size}, names); !fits {
 		k.layout.routes[routeAt{r.Ref(), gateway}] = short
-		for _, s := range slices.Concat(fresh...) {
+		for _, s := range slices.Concat(entered...) {
 			delete(k.hosts, s.host())
 		}
 		return
@@ -48,12 +48,13 @@ func (k *reckoner) take(r *seatedRoute, gateway string, seats []seat) {
 	for _, s := range seats {
 		k.takeRoute(r, gateway, s.host(), own)
 	}
-	for _, some := range fresh {
+	for _, some := range entered {
 		k.takeHosts(r, gateway, some)
 	}
 }
 
-// takeRoute lays a route of a wide hostname out to the more specific hosts that came before it. Those of its own are no copies.
+// takeRoute lays a route of a wide hostname out to the more specific hosts that came before it. Those of its own are no
+// copies.
 func (k *reckoner) takeRoute(r *seatedRoute, gateway string, at hostAt, own map[hostAt]bool) {
 	if countWildcard(at.hostname) == 0 {
 		return
@@ -75,8 +76,8 @@ func (k *reckoner) takeRoute(r *seatedRoute, gateway string, at hostAt, own map[
 	table.each, table.sizes[r.Route] = table.each+r.size, r.size
 }
 
-// takeHosts gives hosts that have their first route now, and share it, those of each wider hostname that came before. Those that they have
-// themselves are no copies.
+// takeHosts gives hosts that have their first route now, and share it, those of each wider hostname that came before.
+// Those that they have themselves are no copies.
 func (k *reckoner) takeHosts(r *seatedRoute, gateway string, seats []seat) {
 	shared, short, fits := k.hosts[seats[0].host()], map[hostAt]Shortage{}, map[hostAt]bool{}
 	for _, s := range seats {

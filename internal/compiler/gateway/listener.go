@@ -5,9 +5,6 @@ import (
 	"net/netip"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -49,7 +46,8 @@ type listener struct {
 type ownerSettings struct {
 	// proxies are those before the Gateway that its owner names.
 	proxies frontProxies
-	// validations say how clients' certificates are verified, and clientCertificate is what backends are shown; nil for nothing.
+	// validations say how clients' certificates are verified, and clientCertificate is what backends are shown; nil for
+	// nothing.
 	validations       clientValidations
 	clientCertificate *ir.Certificate
 }
@@ -60,7 +58,8 @@ type Listener = listener
 // Gateway gives the listener's Gateway.
 func (l *listener) Gateway() *resource.Object[gatewayv1.Gateway] { return l.gateway }
 
-// Name tells the listener from others of the Gateway. That of one from a ListenerSet has slashes, so that no sectionName is it.
+// Name tells the listener from others of the Gateway. That of one from a ListenerSet has slashes, so that no
+// sectionName is it.
 func (l *listener) Name() string {
 	if l.set != nil {
 		return "listenerset/" + l.set.Key() + "/" + string(l.spec.Name)
@@ -102,9 +101,12 @@ func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
 // addGateways collects the listeners of every Gateway whose class the controller serves.
 func (b *builder) addGateways(objects *resource.Objects) {
 	classes := b.listClasses()
-	gateways := slices.SortedStableFunc(slices.Values(objects.Gateways), func(x, y *resource.Object[gatewayv1.Gateway]) int {
-		return b.order.Compare(x.Origin(), y.Origin())
-	})
+	gateways := slices.SortedStableFunc(
+		slices.Values(objects.Gateways),
+		func(x, y *resource.Object[gatewayv1.Gateway]) int {
+			return b.order.Compare(x.Origin(), y.Origin())
+		},
+	)
 	for i, g := range gateways {
 		b.listeners[gatewayKey(object.APIKind(g.Kind).Group, g.Key())] = nil
 		switch {
@@ -120,70 +122,6 @@ func (b *builder) addGateways(objects *resource.Objects) {
 		}
 	}
 	b.addWaitingSets(nil)
-}
-
-// listClasses gives who serves each class.
-func (b *builder) listClasses() map[string]gatewayv1.GatewayController {
-	classes := map[string]gatewayv1.GatewayController{}
-	for _, c := range b.objects.Classes {
-		classes[c.Name] = c.Value.Spec.ControllerName
-		if c.Value.Spec.ControllerName == b.controller && !b.isolated && b.refuseClass(c) {
-			classes[c.Name] = refusedClass
-		}
-	}
-	return classes
-}
-
-// servesClass reports whether a Gateway is the controller's.
-func (b *builder) servesClass(g *resource.Object[gatewayv1.Gateway], classes map[string]gatewayv1.GatewayController) bool {
-	class := string(g.Value.Spec.GatewayClassName)
-	path, controller := field.NewPath("spec", "gatewayClassName"), classes[class]
-	switch {
-	case controller == b.controller && b.isTooNew(g):
-		e := field.Invalid(path, class, "its GatewayClass is being deleted, and serves those alone that were there before: "+
-			"the Gateway is left out")
-		b.rep.WarnFor(report.NoClass, g, string(gatewayv1.GatewayReasonPending), e)
-		return false
-	case controller == b.controller:
-		return true
-	case controller == refusedClass:
-		e := field.Invalid(path, class, "its GatewayClass is not accepted: the Gateway is left out")
-		b.rep.WarnFor(report.NoClass, g, string(gatewayv1.GatewayReasonPending), e)
-		return false
-	case controller == b.own && b.isolated:
-		e := field.Invalid(path, class, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out; "+
-			"compile it with -t envoy, or name a class of this control plane", controller, b.controller))
-		b.rep.Warn(report.UnservedClass, g, e)
-		return false
-	case controller != "":
-		b.rep.Advise(report.OtherClass, g, path, fmt.Sprintf("its class is served by %s, not by %s: the Gateway is left out",
-			controller, b.controller))
-		return false
-	case b.isolated:
-		return true
-	}
-	e := field.NotFound(path, class)
-	e.Detail = b.objects.Absence(object.Ref{Kind: object.KindGatewayClass, Name: class})
-	if b.assumeClass {
-		e.Detail += fmt.Sprintf(": it is taken for one of %s", b.controller)
-		b.rep.Warn(report.AssumedClass, g, e)
-		return true
-	}
-	e.Detail += ": the Gateway is left out"
-	b.rep.WarnFor(report.NoClass, g, string(gatewayv1.GatewayReasonPending), e)
-	return false
-}
-
-// isTooNew tells whether a Gateway was made after its class was deleted, which goes with the last one that it had by then.
-func (b *builder) isTooNew(g *resource.Object[gatewayv1.Gateway]) bool {
-	at := slices.IndexFunc(b.objects.Classes, func(c *resource.Object[gatewayv1.GatewayClass]) bool {
-		return c.Name == string(g.Value.Spec.GatewayClassName)
-	})
-	if at < 0 {
-		return false
-	}
-	deleted := b.objects.Classes[at].Value.DeletionTimestamp
-	return deleted != nil && g.Value.CreationTimestamp.After(deleted.Time)
 }
 
 // addIsolated puts a Gateway on an address that no other has.
@@ -202,7 +140,10 @@ func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.A
 }
 
 // listAddresses gives where a Gateway wants to listen, and what is no address.
-func listAddresses(g *resource.Object[gatewayv1.Gateway], bind netip.Addr) (addresses []netip.Addr, faults field.ErrorList) {
+func listAddresses(
+	g *resource.Object[gatewayv1.Gateway],
+	bind netip.Addr,
+) (addresses []netip.Addr, faults field.ErrorList) {
 	addresses, invalid := resource.BindAddresses(g.Value, bind)
 	for _, i := range invalid {
 		path := field.NewPath("spec", "addresses").Index(i).Child("value")
@@ -298,104 +239,4 @@ func (b *builder) listen(l *listener, at netip.AddrPort) {
 	b.ports[key][l.hostname] = l
 	b.claims[claim] = true
 	l.places = append(l.places, &place{l, key})
-}
-
-const invalidKinds = string(gatewayv1.ListenerReasonInvalidRouteKinds)
-
-// checkKinds warns of kinds of routes that can't attach because limpet does not know them.
-func (b *builder) checkKinds(l *listener) {
-	if l.spec.AllowedRoutes == nil {
-		return
-	}
-	for i, k := range l.spec.AllowedRoutes.Kinds {
-		path := l.path.Child("allowedRoutes", "kinds").Index(i)
-		kinds := l.routeKinds()
-		isOfOne := func(kind gatewayv1.Kind) bool { return isOfKind(k, kind) }
-		switch {
-		case slices.ContainsFunc(kinds, isOfOne):
-		case slices.Contains(kinds, k.Kind):
-			b.rep.WarnFor(report.InvalidKinds,
-				l.Subject(),
-				invalidKinds,
-				field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}),
-			)
-		default:
-			b.rep.WarnFor(report.InvalidKinds, l.Subject(), invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, kinds))
-		}
-	}
-}
-
-// routeKinds are the kinds of routes that a listener takes by its protocol. Those of a control plane's listeners for
-// connections are its own affair.
-func (l *listener) routeKinds() []gatewayv1.Kind {
-	switch l.spec.Protocol {
-	case gatewayv1.TLSProtocolType:
-		return []gatewayv1.Kind{object.KindTLSRoute}
-	case gatewayv1.TCPProtocolType:
-		return []gatewayv1.Kind{object.KindTCPRoute}
-	case gatewayv1.UDPProtocolType:
-		return []gatewayv1.Kind{object.KindUDPRoute}
-	default:
-		return []gatewayv1.Kind{object.KindHTTPRoute, object.KindGRPCRoute}
-	}
-}
-
-// takes reports whether a listener's protocol suits a route that names its parents.
-func (l *listener) takes(route *Route) bool {
-	switch l.spec.Protocol {
-	case gatewayv1.HTTPProtocolType, gatewayv1.HTTPSProtocolType:
-		return !resource.IsStreamRoute(route.Kind)
-	case gatewayv1.TLSProtocolType, gatewayv1.TCPProtocolType, gatewayv1.UDPProtocolType:
-		return slices.Contains(l.routeKinds(), gatewayv1.Kind(route.Kind))
-	default:
-		return false
-	}
-}
-
-func isOfKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
-	return k.Kind == kind && (k.Group == nil || *k.Group == gatewayv1.GroupName)
-}
-
-// allows reports whether a listener admits routes of a route's kind and namespace.
-func (b *builder) allows(l *listener, route *Route) bool {
-	return l.takes(route) && b.admits(l, route)
-}
-
-// admits is allows but for the listener's protocol.
-func (b *builder) admits(l *listener, route *Route) bool {
-	allowed, own := l.spec.AllowedRoutes, l.home().Namespace
-	if allowed == nil {
-		return route.Namespace == own
-	}
-	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, func(k gatewayv1.RouteGroupKind) bool {
-		return isOfKind(k, gatewayv1.Kind(route.Kind))
-	}) {
-		return false
-	}
-	from := gatewayv1.NamespacesFromSame
-	if allowed.Namespaces != nil && allowed.Namespaces.From != nil {
-		from = *allowed.Namespaces.From
-	}
-	switch from {
-	case gatewayv1.NamespacesFromAll:
-		return true
-	case gatewayv1.NamespacesFromSelector:
-		return b.selects(allowed.Namespaces.Selector, route.Namespace)
-	default:
-		return from == gatewayv1.NamespacesFromSame && route.Namespace == own
-	}
-}
-
-// selects reports whether a selector selects a namespace. Of one that is not in the input the name alone is known, which
-// is a label of it; a control plane that knows the others has the last word then.
-func (b *builder) selects(selector *metav1.LabelSelector, namespace string) bool {
-	set, known := b.namespaces[namespace]
-	if !known && b.isolated {
-		return true
-	}
-	if !known {
-		set = labels.Set{corev1.LabelMetadataName: namespace}
-	}
-	s, err := metav1.LabelSelectorAsSelector(selector)
-	return err == nil && s.Matches(set)
 }

@@ -56,8 +56,9 @@ func (b *builder) awaitSets(addresses []netip.Addr, settings ownerSettings) {
 	}
 }
 
-// addWaitingSets adds the listeners of the sets that go before a Gateway; of all for nil. So a young set takes nothing from a
-// Gateway that shares the port of the set's own, old one. Of two listeners that conflict the first holds, whoever wrote the other.
+// addWaitingSets adds the listeners of the sets that go before a Gateway; of all for nil. So a young set takes nothing
+// from a Gateway that shares the port of the set's own, old one. Of two listeners that conflict the first holds,
+// whoever wrote the other.
 func (b *builder) addWaitingSets(before *resource.Object[gatewayv1.Gateway]) {
 	for len(b.waiting.sets) > 0 && (before == nil || b.order.Compare(b.waiting.sets[0].Origin(), before.Origin()) < 0) {
 		b.addSet(heap.Pop(&b.waiting).(waitingSet))
@@ -89,7 +90,8 @@ func (b *builder) addSet(set waitingSet) {
 	}
 }
 
-// refuseSet reports why a Gateway takes no listener from a ListenerSet, and gives the reason; empty if it may take some.
+// refuseSet reports why a Gateway takes no listener from a ListenerSet, and gives the reason; empty if it may take
+// some.
 func (b *builder) refuseSet(of *Status, set *resource.ListenerSet) gatewayv1.ListenerSetConditionReason {
 	why := gatewayv1.ListenerSetConditionReason("")
 	for _, f := range set.FaultsOutside(report.Listeners) {
@@ -102,7 +104,10 @@ func (b *builder) refuseSet(of *Status, set *resource.ListenerSet) gatewayv1.Lis
 	case !b.objects.AllowsSet(of.Gateway, set):
 		why = gatewayv1.ListenerSetReasonNotAllowed
 		b.rep.WarnFor(report.ListenerSetRefused, set, string(why), field.Forbidden(path, fmt.Sprintf(
-			"%s allows no ListenerSets of namespace %s (its spec.allowedListeners): the ListenerSet is left out", of.Gateway, set.Namespace)))
+			"%s allows no ListenerSets of namespace %s (its spec.allowedListeners): the ListenerSet is left out",
+			of.Gateway,
+			set.Namespace,
+		)))
 	case of.Refused != "":
 		why = gatewayv1.ListenerSetReasonParentNotAccepted
 		b.rep.WarnFor(report.ListenerSetRefused, set, string(why), field.Invalid(path, set.Value.Spec.ParentRef.Name,

@@ -76,10 +76,10 @@ type rankedMatch struct {
 }
 
 // compareMatches puts the match of higher precedence first, in the order of criteria that HTTPRoute gives: hostname
-// (spec.hostnames), then path, method, headers and query (rules.matches), then age, name, and place in the route. Where routes have no
-// creation time their namespaces' places in the input are asked before their names, as for all that several may want (S75).
-// GRPCRoute's order, in which the service comes before the method, is the same one over its paths: those of a
-// method in any service come after those of a service and before those of any call.
+// (spec.hostnames), then path, method, headers and query (rules.matches), then age, name, and place in the route. Where
+// routes have no creation time their namespaces' places in the input are asked before their names, as for all that
+// several may want (S75). GRPCRoute's order, in which the service comes before the method, is the same one over its
+// paths: those of a method in any service come after those of a service and before those of any call.
 func compareMatches(a, b rankedMatch, order *seniority.Order) int {
 	if by := compareSpecs(a, b); by != 0 {
 		return by // the order costs something where it is asked
@@ -95,7 +95,10 @@ func compareMatches(a, b rankedMatch, order *seniority.Order) int {
 func compareSpecs(a, b rankedMatch) int {
 	return cmp.Or(
 		cmp.Compare(a.wildness, b.wildness),
-		cmp.Compare(rankIf(*a.Spec.Path.Type != gatewayv1.PathMatchExact), rankIf(*b.Spec.Path.Type != gatewayv1.PathMatchExact)),
+		cmp.Compare(
+			rankIf(*a.Spec.Path.Type != gatewayv1.PathMatchExact),
+			rankIf(*b.Spec.Path.Type != gatewayv1.PathMatchExact),
+		),
 		cmp.Compare(len(literalPrefix(b.Spec.Path)), len(literalPrefix(a.Spec.Path))),
 		cmp.Compare(
 			rankIf(*a.Spec.Path.Type != gatewayv1.PathMatchRegularExpression),

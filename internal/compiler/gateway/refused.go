@@ -13,7 +13,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// refusedClass stands for the controller of a class that is limpet's and not accepted. No controllerName is without a slash.
+// refusedClass stands for the controller of a class that is limpet's and not accepted. No controllerName is without a
+// slash.
 const refusedClass gatewayv1.GatewayController = "refused"
 
 // refuseClass reports what of a GatewayClass is not supported, and whether there is anything.
@@ -42,8 +43,8 @@ func (b *builder) refuseGateway(g *resource.Object[gatewayv1.Gateway]) (why gate
 	return why
 }
 
-// refuseListener reports what of a listener is not supported, and gives the reason why it is not accepted; empty if it is.
-// Where clients' certificates should be verified and can't be, no client gets in.
+// refuseListener reports what of a listener is not supported, and gives the reason why it is not accepted; empty if it
+// is. Where clients' certificates should be verified and can't be, no client gets in.
 func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionReason) {
 	faults := l.gateway.FaultsOf(report.Listeners, l.index)
 	if l.set != nil {
@@ -66,21 +67,34 @@ func (b *builder) refuseListener(l *listener) (why gatewayv1.ListenerConditionRe
 	return why
 }
 
-// refuseRoute reports what of a route is not supported. Faults in a rule drop the rule; others refuse the route, and the
-// first of those is given.
+// refuseRoute reports what of a route is not supported. Faults in a rule drop the rule; others refuse the route, and
+// the first of those is given.
 func (b *builder) refuseRoute(route *Route) *resource.Fault {
 	for _, f := range route.Faults {
 		outcome := "the rule is dropped"
 		if isFilterFault(f) {
 			outcome = fmt.Sprintf("what it is for gets %d", UnresolvedStatusCode(route))
 		}
-		if f.Place().IsInItem(report.Rules) && !strings.HasSuffix(f.Path, "].extensionRef") { // of which the filter's type is told
-			b.rep.ErrorForAt(report.RouteRefused, route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": "+outcome)
+		// the filter's type is reported for these
+		if f.Place().IsInItem(report.Rules) && !strings.HasSuffix(f.Path, "].extensionRef") {
+			b.rep.ErrorForAt(
+				report.RouteRefused,
+				route,
+				string(gatewayv1.RouteReasonUnsupportedValue),
+				f.Path,
+				f.Message+": "+outcome,
+			)
 		}
 	}
 	rest := route.FaultsOutside(report.Rules, report.ParentRefs)
 	for _, f := range rest {
-		b.rep.ErrorForAt(report.RouteRefused, route, string(gatewayv1.RouteReasonUnsupportedValue), f.Path, f.Message+": the route is left out")
+		b.rep.ErrorForAt(
+			report.RouteRefused,
+			route,
+			string(gatewayv1.RouteReasonUnsupportedValue),
+			f.Path,
+			f.Message+": the route is left out",
+		)
 	}
 	if len(rest) == 0 {
 		return nil
@@ -94,11 +108,12 @@ func isDropped(route *Route, rule int) bool {
 		slices.ContainsFunc(route.FaultsOf(report.Rules, rule), func(f resource.Fault) bool { return !isFilterFault(f) })
 }
 
-// isFilterFault reports whether a fault is in a filter of a rule or of a backendRef. What a filter is to do must not be left
-// undone (HTTPRoute, rules.filters), so the rule or backend answers an error.
+// isFilterFault reports whether a fault is in a filter of a rule or of a backendRef. What a filter is to do must not be
+// left undone (HTTPRoute, rules.filters), so the rule or backend answers an error.
 func isFilterFault(f resource.Fault) bool { return strings.Contains(f.Path, "].filters") }
 
-// FilterFault gives the first fault in the filters of a rule, or of a backendRef, to which a path leads; nil if there is none.
+// FilterFault gives the first fault in the filters of a rule, or of a backendRef, to which a path leads; nil if there
+// is none.
 func FilterFault(route *Route, at *field.Path) *resource.Fault {
 	if len(route.Faults) == 0 {
 		return nil

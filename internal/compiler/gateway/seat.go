@@ -23,7 +23,8 @@ type hostAt struct {
 // key is the same of another builder's listeners.
 func (h hostAt) key() hostKey { return hostKey{h.port, h.Key(), h.hostname} }
 
-// seat is a hostname at which a route wants to be, with those of the listener that cover it, from itself to the listener's own.
+// seat is a hostname at which a route wants to be, with those of the listener that cover it, from itself to the
+// listener's own.
 type seat struct {
 	*place
 
@@ -44,7 +45,8 @@ func (s seat) wider() []hostAt {
 // isAlone reports whether it is the listener's own hostname.
 func (s seat) isAlone() bool { return len(s.covering) == 1 }
 
-// seatedRoute is a route that is counted. Its seats are made when they are asked for: there may be far more of them than are laid out.
+// seatedRoute is a route that is counted. Its seats are made when they are asked for: there may be far more of them
+// than are laid out.
 type seatedRoute struct {
 	*Route
 
@@ -113,7 +115,8 @@ func (b *builder) visitSeats(route *Route, listeners []*listener, visit func(sea
 	}
 }
 
-// coverCommon gives the hostnames that a route and the listener have in common, each with those of the listener that cover it.
+// coverCommon gives the hostnames that a route and the listener have in common, each with those of the listener that
+// cover it.
 func (l *listener) coverCommon(route *Route) (all [][]string) {
 	for _, h := range l.intersectRoute(route) {
 		covering := coverings(h)

@@ -22,9 +22,9 @@ func (s *someHosts) cost(more Spent) Spent {
 	return more
 }
 
-// enter enters the hosts among seats that had no routes, and gives those that share: all that are below the same wider hostnames with
-// routes. A listener's own hostname shares with none, for it is there without routes too.
-func (k *reckoner) enter(seats []seat) (fresh [][]seat) {
+// enter enters the hosts among seats that had no routes, and gives those that share: all that are below the same wider
+// hostnames with routes. A listener's own hostname shares with none, for it is there without routes too.
+func (k *reckoner) enter(seats []seat) (entered [][]seat) {
 	type group struct {
 		hostAt
 
@@ -41,18 +41,18 @@ func (k *reckoner) enter(seats []seat) (fresh [][]seat) {
 		}
 		i, is := known[of]
 		if !is {
-			i, fresh = len(fresh), append(fresh, nil)
+			i, entered = len(entered), append(entered, nil)
 			known[of] = i
 		}
-		fresh[i] = append(fresh[i], s)
+		entered[i] = append(entered[i], s)
 	}
-	for _, some := range fresh {
+	for _, some := range entered {
 		shared := &sharedHosts{hosts: make(map[hostAt]bool, len(some))}
 		for _, s := range some {
 			shared.hosts[s.host()], k.hosts[s.host()] = true, shared
 		}
 	}
-	return fresh
+	return entered
 }
 
 // listTables lists the hostnames with routes that cover a host.
@@ -81,7 +81,8 @@ func (k *reckoner) divide(hosts map[hostAt]bool) (all []*someHosts) {
 	return all
 }
 
-// layOut lays a route out to hosts, which have so much more then, if there is room for that and for what it takes besides.
+// layOut lays a route out to hosts, which have so much more then, if budgets allow that and what it takes
+// besides.
 func (k *reckoner) layOut(r *seatedRoute, gateway string, to []*someHosts, more, all Spent) (Shortage, bool) {
 	for _, some := range to {
 		all = all.plus(some.cost(more))

@@ -69,7 +69,7 @@ func TestWhoeverTellsHostsApartPays(t *testing.T) {
 	if got, want := listMatches(b), "a.org,b.org,c.org: a a a a|*:"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if told := fmt.Sprint(b.rep.Warnings()); !strings.Contains(told, "HTTPRoute default/b: spec.parentRefs[0]: Too long: its matches come to") {
-		t.Errorf("the newcomer is not told: %s", told)
+	if warnings := fmt.Sprint(b.rep.Warnings()); !strings.Contains(warnings, "HTTPRoute default/b: spec.parentRefs[0]: Too long: its matches come to") {
+		t.Errorf("the newcomer is not told: %s", warnings)
 	}
 }

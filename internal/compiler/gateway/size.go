@@ -6,15 +6,16 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// matchOverhead is what Envoy's route of a match costs besides its text, in bytes, with a session: 511 were measured, and 219 without one.
-// Which rules have sessions is not known yet where this is asked.
+// matchOverhead is what Envoy's route of a match costs besides its text, in bytes, with a session: 511 were measured,
+// and 219 without one. Which rules have sessions is not known yet where this is asked.
 const matchOverhead = 512
 
-// hostOverhead is what each hostname costs besides its routes, be they shared: Envoy takes some of it, and limpet, which counts, the rest.
+// hostOverhead is what each hostname costs besides its routes, be they shared: Envoy takes some of it, and limpet,
+// which counts, the rest.
 const hostOverhead = 256
 
-// sizeOf is how many bytes of Envoy's routes a route comes to at one hostname: its matches, each with what its rule has for every request.
-// Each backend may bring a session policy of its own.
+// sizeOf is how many bytes of Envoy's routes a route comes to at one hostname: its matches, each with what its rule has
+// for every request. Each backend may bring a session policy of its own.
 func sizeOf(route *Route) (size int) {
 	name := len(route.Namespace) + len(route.Name)
 	for r, rule := range route.Value.Spec.Rules {

@@ -35,9 +35,9 @@ func (b *builder) visitListeners(route *Route, visit func(key string, l *listene
 	}
 }
 
-// suits reports whether a listener does with clients' TLS what a route with a Host wants: it passes through for connections, or ends
-// at the proxy with the very certificate. Without a word of TLS any listener for HTTP will do, and clients that come to one without
-// TLS are sent to https, as far as rules do not permit them.
+// suits reports whether a listener does with clients' TLS what a route with a Host wants: it passes through for
+// connections, or ends at the proxy with the very certificate. Without a word of TLS any listener for HTTP will do, and
+// clients that come to one without TLS are sent to https, as far as rules do not permit them.
 func (l *listener) suits(route *Route) bool {
 	tls, streams := route.Host.TLS, resource.IsStreamRoute(route.Value.Kind)
 	switch {
@@ -69,22 +69,23 @@ func (l *listener) serves(route *Route) bool {
 
 // hasSecret reports whether a listener's certificate is that of a Secret.
 func (l *listener) hasSecret(secret types.NamespacedName) bool {
-	return l.spec.TLS != nil && slices.ContainsFunc(l.spec.TLS.CertificateRefs, func(ref gatewayv1.SecretObjectReference) bool {
-		home := l.home().Namespace
-		if ref.Namespace != nil {
-			home = string(*ref.Namespace)
-		}
-		return home == secret.Namespace && string(ref.Name) == secret.Name
-	})
+	return l.spec.TLS != nil &&
+		slices.ContainsFunc(l.spec.TLS.CertificateRefs, func(ref gatewayv1.SecretObjectReference) bool {
+			home := l.home().Namespace
+			if ref.Namespace != nil {
+				home = string(*ref.Namespace)
+			}
+			return home == secret.Namespace && string(ref.Name) == secret.Name
+		})
 }
 
 func newSoleHost(l *listener, route *Route) SoleHost {
 	return SoleHost{l.gateway.Key(), string(l.spec.Name), route.Host.Name}
 }
 
-// attachToHost joins a route with a Host, which names no parents, to every listener that takes its host and namespace. Routes that
-// name parents come first, whatever their age; of two for one host the older holds. That is so on each listener: who may not attach
-// to one takes no host there.
+// attachToHost joins a route with a Host, which names no parents, to every listener that takes its host and namespace.
+// Routes that name parents come first, whatever their age; of two for one host the older holds. That is so on each
+// listener: who may not attach to one takes no host there.
 func (b *builder) attachToHost(route *Route) {
 	path, name := field.NewPath("spec", "hostnames"), route.Host.Name
 	matched := false

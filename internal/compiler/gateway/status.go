@@ -85,7 +85,9 @@ func (b *builder) recordParent(route *Route, ref gatewayv1.ParentReference, refu
 	f := b.status
 	all, known := b.listeners[parentKey(route, ref)]
 	p := ParentStatus{
-		Ref: ref, Foreign: known && len(all) == 0 && isGateway(route, ref) || !b.isParent(route, ref) || b.foreignSets[parentKey(route, ref)],
+		Ref: ref,
+		Foreign: known && len(all) == 0 && isGateway(route, ref) || !b.isParent(route, ref) ||
+			b.foreignSets[parentKey(route, ref)],
 		Refused: refused,
 		Reason:  gatewayv1.RouteReasonAccepted, Gateway: ParentRef(route, ref),
 	}
@@ -157,7 +159,8 @@ func (l *listener) listRoutes() []object.Ref {
 	return slices.Collect(maps.Keys(attached))
 }
 
-// supportedKinds gives the kinds of routes that a listener takes and limpet knows; none for a protocol that it does not.
+// supportedKinds gives the kinds of routes that a listener takes and limpet knows; none for a protocol that it does
+// not.
 func (l *listener) supportedKinds() []gatewayv1.RouteGroupKind {
 	if l.refused == gatewayv1.ListenerReasonUnsupportedProtocol {
 		return nil

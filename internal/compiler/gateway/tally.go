@@ -10,14 +10,15 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
-// Tally counts what routes come to at most, at all hostnames of the listeners that they name, for routes that come and go: as if each
-// hostname were laid out by itself. Where there is not room for that, a reckoner looks which of them share. It takes no memory for
-// hostnames for which there is no room.
+// Tally counts what routes come to at most, at all hostnames of the listeners that they name, for routes that come and
+// go: as if each hostname were laid out by itself. Where budgets do not allow that, a reckoner finds which of them
+// share. It takes no memory for hostnames beyond the budget.
 type Tally struct {
 	b        *builder // for its listeners, and the budget
 	routes   map[object.Ref]*seatedRoute
 	gateways map[string]*gatewayTally
-	// namespaces counts the routes that each has on Gateways. To which of them copies are charged depends on who came first.
+	// namespaces counts the routes that each has on Gateways. To which of them copies are charged depends on who came
+	// first.
 	namespaces map[string]map[string]int
 }
 
@@ -42,7 +43,8 @@ func NewTally(in Input) *Tally {
 
 func newTally(b *builder) *Tally {
 	return &Tally{
-		b: b, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]*gatewayTally{}, namespaces: map[string]map[string]int{},
+		b: b, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]*gatewayTally{},
+		namespaces: map[string]map[string]int{},
 	}
 }
 
@@ -153,8 +155,8 @@ func (g *gatewayTally) forget(at hostAt) {
 	}
 }
 
-// Layout says what there is room for, in the order of seniority (S86, S87). That is asked only of Gateways where there may not be room for
-// all.
+// Layout says what budgets allow, in the order of seniority (S86, S87). It is computed only for Gateways where there
+// may be too much.
 func (t *Tally) Layout(order *seniority.Order) *Layout {
 	scarce := t.listScarce()
 	if len(scarce) == 0 {
@@ -197,23 +199,24 @@ func (t *Tally) reckon(order *seniority.Order, on func(gateway string) bool) *re
 	return k
 }
 
-// listScarce lists the Gateways on which there may not be room for all routes. Copies are counted on those alone that have room without.
+// listScarce lists the Gateways whose routes may exceed a budget. Copies are counted on those alone that
+// have room without.
 func (t *Tally) listScarce() map[string]bool {
 	if t.b.budget.All == 0 {
 		return nil
 	}
 	full := t.listFull()
-	var fresh []string
+	var added []string
 	for gateway, g := range t.gateways {
 		if !full[gateway] && g.hosts == nil {
-			fresh, g.hosts = append(fresh, gateway), map[hostAt]*tallyHost{}
+			added, g.hosts = append(added, gateway), map[hostAt]*tallyHost{}
 		}
 	}
-	if len(fresh) == 0 {
+	if len(added) == 0 {
 		return full
 	}
 	for _, r := range t.routes {
-		for _, gateway := range fresh {
+		for _, gateway := range added {
 			if r.on[gateway] != nil {
 				t.gateways[gateway].countCopies(r, t.b.listSeats(r, gateway), 1)
 			}
@@ -222,16 +225,16 @@ func (t *Tally) listScarce() map[string]bool {
 	return t.listFull()
 }
 
-// listFull lists the Gateways on which there is not room for all that is counted: because they have too many routes, or all of those
-// together do where a namespace has some, or all Gateways together have.
+// listFull lists the Gateways whose count exceeds a budget: because they have too many routes, or
+// all of those together do where a namespace has some, or all Gateways together have.
 func (t *Tally) listFull() map[string]bool {
 	var all, nothing Spent
 	for _, g := range t.gateways {
 		all = all.plus(g.Spent)
 	}
-	each, full, isFull := t.b.budget.Each(), map[string]bool{}, !nothing.hasRoom(all, t.b.budget.All)
+	each, full, isFull := t.b.budget.Each(), map[string]bool{}, !nothing.fits(all, t.b.budget.All)
 	for gateway, g := range t.gateways {
-		if isFull || !nothing.hasRoom(g.Spent, each) {
+		if isFull || !nothing.fits(g.Spent, each) {
 			full[gateway] = true
 		}
 	}
@@ -240,7 +243,7 @@ func (t *Tally) listFull() map[string]bool {
 		for gateway := range gateways {
 			most = most.plus(t.gateways[gateway].Spent)
 		}
-		if !nothing.hasRoom(most, each) {
+		if !nothing.fits(most, each) {
 			for gateway := range gateways {
 				full[gateway] = true
 			}

@@ -22,7 +22,8 @@ func (l *listener) TLS() bool { return layerOf(l.spec.Protocol) == layerTLS }
 // PassesThrough reports whether TLS ends at the backends.
 func (l *listener) PassesThrough() bool {
 	tls := l.spec.TLS
-	return l.spec.Protocol == gatewayv1.TLSProtocolType && tls != nil && tls.Mode != nil && *tls.Mode == gatewayv1.TLSModePassthrough
+	return l.spec.Protocol == gatewayv1.TLSProtocolType && tls != nil && tls.Mode != nil &&
+		*tls.Mode == gatewayv1.TLSModePassthrough
 }
 
 // layer is what listeners of a port have in common: HTTPS and TLS are told apart by server names.
@@ -68,7 +69,8 @@ func anyOf(port map[string]*listener) *listener {
 	return nil
 }
 
-// leastOf gives the listener of a port whose hostname sorts first, so that equal input has equal messages; nil if it has none.
+// leastOf gives the listener of a port whose hostname sorts first, so that equal input has equal messages; nil if it
+// has none.
 func leastOf(port map[string]*listener) *listener {
 	if len(port) == 0 {
 		return nil
@@ -76,8 +78,8 @@ func leastOf(port map[string]*listener) *listener {
 	return port[slices.Min(slices.Collect(maps.Keys(port)))]
 }
 
-// mixedPorts gives the ports on which a Gateway wants two protocols that can't be told apart. None of its listeners there may
-// win (Gateway, spec.listeners). Those for UDP are elsewhere.
+// mixedPorts gives the ports on which a Gateway wants two protocols that can't be told apart. None of its listeners
+// there may win (Gateway, spec.listeners). Those for UDP are elsewhere.
 func mixedPorts(listeners []gatewayv1.Listener) map[gatewayv1.PortNumber]bool {
 	first, mixed := map[gatewayv1.PortNumber]layer{}, map[gatewayv1.PortNumber]bool{}
 	for _, l := range listeners {
@@ -189,7 +191,11 @@ func (b *builder) resolveCertificate(
 	case secret == nil:
 		return ir.Certificate{}, newNotFoundError(path.Child("name"), ref.Name, "there is no Secret "+key+" in the input")
 	case secret.Value.Type != corev1.SecretTypeTLS:
-		return ir.Certificate{}, field.Invalid(path.Child("name"), ref.Name, "Secret "+key+" is not of the type kubernetes.io/tls")
+		return ir.Certificate{}, field.Invalid(
+			path.Child("name"),
+			ref.Name,
+			"Secret "+key+" is not of the type kubernetes.io/tls",
+		)
 	}
 	chain, private := secret.Value.Certificate()
 	certificate, why := pki.ParseKeyPair(chain, private)

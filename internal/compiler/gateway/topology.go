@@ -18,8 +18,8 @@ import (
 // Route is an admitted HTTPRoute, or GRPCRoute in the shape of one.
 type Route = resource.Object[gatewayv1.HTTPRoute]
 
-// UnresolvedStatusCode is the status for requests that a rule can't serve as it is written (rules.backendRefs): 500, and for a
-// GRPCRoute 503, which Envoy makes the status UNAVAILABLE of a gRPC client.
+// UnresolvedStatusCode is the status for requests that a rule can't serve as it is written (rules.backendRefs): 500,
+// and for a GRPCRoute 503, which Envoy makes the status UNAVAILABLE of a gRPC client.
 func UnresolvedStatusCode(route *Route) int {
 	if route.Kind == object.KindGRPCRoute {
 		return 503
@@ -143,21 +143,23 @@ func comparePorts(a, b portKey) int {
 
 type builder struct {
 	Input
-	listeners map[string][]*listener           // by their Gateway's key; a Gateway that is left out has an entry without any
+	// by their Gateway's key; a Gateway that is left out has an entry without any
+	listeners map[string][]*listener
 	ports     map[portKey]map[string]*listener // by their hostname
 	claims    Claims                           // that hold
 	soleHosts map[SoleHost]*Route              // routes that have a host for themselves
 	secrets   map[string]*resource.Object[resource.Secret]
 	// configMaps have certificates of authorities.
 	configMaps map[string]*resource.Object[resource.ConfigMap]
-	// sets are the ListenerSets by their Gateway's key, and waiting those whose Gateway is there and that others may go before.
+	// sets are the ListenerSets by their Gateway's key, and waiting those whose Gateway is there and that others may go
+	// before.
 	sets    map[string][]*resource.ListenerSet
 	waiting waitingSets
 	// foreignSets are the ListenerSets of Gateways that another controller serves.
 	foreignSets map[string]bool
 	// namespaces are the labels of those that are in the input.
 	namespaces map[string]labels.Set
-	// equal are the matches of which it was told that others are equal to them.
+	// equal are the matches for which it was reported that others are equal to them.
 	equal  map[equalMatch]bool
 	keys   map[equalMatch]string
 	grants grant.Grants

@@ -232,18 +232,18 @@ func TestEqualMatches(t *testing.T) {
 		return "rules: [{matches: [" + strings.Join(matches, "]}, {matches: [") + "]}]"
 	}
 	const cart = "{path: {value: /cart}}"
-	told := func(rest string) string { return "HTTPRoute default/young: " + rest }
+	warning := func(rest string) string { return "HTTPRoute default/young: " + rest }
 	for name, c := range map[string]struct {
 		old, young string
 		want       []string
 	}{
-		"one of each":          {to + rules(cart), to + rules(cart), []string{told("spec.rules[0].matches[0]: HTTPRoute default/old, which goes first, has an equal match: requests for * go there")}},
-		"without matches":      {to + "rules: [{}]", to + "rules: [{matches: []}]", []string{told("spec.rules[0]: HTTPRoute default/old, which goes first")}},
-		"a slash more":         {to + rules(cart), to + rules("{path: {value: /cart/}}"), []string{told("spec.rules[0].matches[0]: HTTPRoute default/old")}},
-		"one of several":       {to + rules(cart), to + rules("{path: {value: /shop}}", "{path: {value: /else}}, "+cart), []string{told("spec.rules[1].matches[1]: HTTPRoute default/old")}},
-		"in another order":     {to + rules("{headers: [{name: a, value: b}, {name: C, value: d}]}"), to + rules("{headers: [{name: c, value: d}, {name: A, value: b}]}"), []string{told("spec.rules[0].matches[0]: HTTPRoute default/old")}},
-		"on one host":          {to + host + rules(cart), to + "hostnames: [a.org, b.org], " + rules(cart), []string{told("spec.rules[0].matches[0]: HTTPRoute default/old, which goes first, has an equal match: requests for a.org go there")}},
-		"twice in a route":     {to + rules("{path: {value: /old}}"), to + rules(cart, cart), []string{told("spec.rules[1].matches[0]: rule 0 of the route, which goes first, has an equal match")}},
+		"one of each":          {to + rules(cart), to + rules(cart), []string{warning("spec.rules[0].matches[0]: HTTPRoute default/old, which goes first, has an equal match: requests for * go there")}},
+		"without matches":      {to + "rules: [{}]", to + "rules: [{matches: []}]", []string{warning("spec.rules[0]: HTTPRoute default/old, which goes first")}},
+		"a slash more":         {to + rules(cart), to + rules("{path: {value: /cart/}}"), []string{warning("spec.rules[0].matches[0]: HTTPRoute default/old")}},
+		"one of several":       {to + rules(cart), to + rules("{path: {value: /shop}}", "{path: {value: /else}}, "+cart), []string{warning("spec.rules[1].matches[1]: HTTPRoute default/old")}},
+		"in another order":     {to + rules("{headers: [{name: a, value: b}, {name: C, value: d}]}"), to + rules("{headers: [{name: c, value: d}, {name: A, value: b}]}"), []string{warning("spec.rules[0].matches[0]: HTTPRoute default/old")}},
+		"on one host":          {to + host + rules(cart), to + "hostnames: [a.org, b.org], " + rules(cart), []string{warning("spec.rules[0].matches[0]: HTTPRoute default/old, which goes first, has an equal match: requests for a.org go there")}},
+		"twice in a route":     {to + rules("{path: {value: /old}}"), to + rules(cart, cart), []string{warning("spec.rules[1].matches[0]: rule 0 of the route, which goes first, has an equal match")}},
 		"another path":         {to + rules(cart), to + rules("{path: {value: /carT}}"), nil},
 		"another sort":         {to + rules(cart), to + rules("{path: {type: Exact, value: /cart}}"), nil},
 		"another value":        {to + rules("{headers: [{name: a, value: b}]}"), to + rules("{headers: [{name: a, value: B}]}"), nil},

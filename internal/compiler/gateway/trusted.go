@@ -14,13 +14,14 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// TrustedAnnotation is the annotation by which a Gateway's owner names the proxies before it, as CIDRs with commas between
-// them: what their connections say of clients (x-forwarded-for, x-forwarded-proto) is believed. A number of hops would
-// believe whoever reaches the port.
+// TrustedAnnotation is the annotation by which a Gateway's owner names the proxies before it, as CIDRs with commas
+// between them: what their connections say of clients (x-forwarded-for, x-forwarded-proto) is believed. A number of
+// hops would believe whoever reaches the port.
 const TrustedAnnotation = "limpet.dev/trusted-proxies"
 
-// ProxyProtocolAnnotation is the annotation by which a Gateway's owner says that connections begin with the PROXY protocol,
-// with the ports of the proxies at which TLS ends. It needs the other one: the header is believed from those proxies alone.
+// ProxyProtocolAnnotation is the annotation by which a Gateway's owner says that connections begin with the PROXY
+// protocol, with the ports of the proxies at which TLS ends. It needs the other one: the header is believed from those
+// proxies alone.
 const ProxyProtocolAnnotation = "limpet.dev/proxy-protocol"
 
 // frontProxies are the proxies before a Gateway that its owner names.
@@ -74,7 +75,8 @@ func isPlainHTTP(l gatewayv1.Listener) bool { return l.Protocol == gatewayv1.HTT
 func (b *builder) reportIdleProxies(g *resource.Object[gatewayv1.Gateway]) {
 	why := "left out: it is for listeners of plain HTTP, and the Gateway has none"
 	if b.isolated {
-		why = "left out: this target's control plane makes the listeners, and has settings of its own for the proxies before them"
+		why = "left out: this target's control plane makes the listeners, and has settings of its own for the proxies " +
+			"before them"
 	}
 	for _, name := range []string{TrustedAnnotation, ProxyProtocolAnnotation} {
 		if _, is := g.Value.Annotations[name]; is {
@@ -83,8 +85,8 @@ func (b *builder) reportIdleProxies(g *resource.Object[gatewayv1.Gateway]) {
 	}
 }
 
-// adviseOwnPorts points out ports of the Gateway's own: a proxy's port of that number would have to end TLS, or its clients' requests
-// count as HTTPS and are not.
+// adviseOwnPorts points out ports of the Gateway's own: a proxy's port of that number would have to end TLS, or its
+// clients' requests count as HTTPS and are not.
 func (b *builder) adviseOwnPorts(g *resource.Object[gatewayv1.Gateway], ports []uint32) {
 	for _, l := range g.Value.Spec.Listeners {
 		if isPlainHTTP(l) && slices.Contains(ports, uint32(l.Port)) {
@@ -111,7 +113,12 @@ func (b *builder) readTrusted(g *resource.Object[gatewayv1.Gateway]) []netip.Pre
 				fmt.Sprintf("Invalid value: %q: must be CIDRs with commas between them, such as 10.0.0.0/8, 10.1.2.3/32: "+
 					"this one is left out", strings.TrimSpace(part)))
 		case prefix.Bits() == 0:
-			b.rep.WarnAt(report.TrustedProxies, g, path, fmt.Sprintf("Invalid value: %q: would believe every client: this one is left out", prefix))
+			b.rep.WarnAt(
+				report.TrustedProxies,
+				g,
+				path,
+				fmt.Sprintf("Invalid value: %q: would believe every client: this one is left out", prefix),
+			)
 		default:
 			all = append(all, prefix.Masked())
 		}
@@ -120,9 +127,9 @@ func (b *builder) readTrusted(g *resource.Object[gatewayv1.Gateway]) []netip.Pre
 	return slices.Compact(all)
 }
 
-// findFront gives what holds of the proxies before a port. Its Gateways must agree, for a connection is for all of them before it
-// says for which: it believes the CIDRs that all of them name, and speaks the PROXY protocol if all of them say the same of that.
-// Each Gateway is told what of its own does not hold, and for which other one.
+// findFront gives what holds of the proxies before a port. Its Gateways must agree, for a connection is for all of them
+// before it says for which: it believes the CIDRs that all of them name, and speaks the PROXY protocol if all of them
+// say the same of that. For each Gateway it is reported what of its own has no effect, and for which other one.
 func (b *builder) findFront(key portKey, listeners map[string]*listener) (common frontProxies) {
 	gateways := listGateways(listeners)
 	for i, l := range gateways {
@@ -130,7 +137,10 @@ func (b *builder) findFront(key portKey, listeners map[string]*listener) (common
 			common = frontProxies{slices.Clone(l.proxies.trusted), l.proxies.tlsPorts}
 			continue
 		}
-		common.trusted = slices.DeleteFunc(common.trusted, func(p netip.Prefix) bool { return !slices.Contains(l.proxies.trusted, p) })
+		common.trusted = slices.DeleteFunc(
+			common.trusted,
+			func(p netip.Prefix) bool { return !slices.Contains(l.proxies.trusted, p) },
+		)
 		if !slices.Equal(common.tlsPorts, l.proxies.tlsPorts) {
 			common.tlsPorts = nil
 		}
@@ -156,7 +166,8 @@ func listGateways(listeners map[string]*listener) []*listener {
 	return slices.SortedFunc(maps.Values(of), func(a, b *listener) int { return resource.ByAge(a.gateway, b.gateway) })
 }
 
-// warnOfFront tells a Gateway what it says of the proxies before a port and does not hold there, since another one says otherwise.
+// warnOfFront tells a Gateway what it says of the proxies before a port and does not hold there, since another one says
+// otherwise.
 func (b *builder) warnOfFront(key portKey, of *listener, gateways []*listener, common frontProxies) {
 	lacking := map[*listener][]string{} // by the oldest Gateway that lacks them
 	for _, p := range of.proxies.trusted {
@@ -171,17 +182,26 @@ func (b *builder) warnOfFront(key portKey, of *listener, gateways []*listener, c
 			continue
 		}
 		b.rep.WarnAt(report.TrustedProxies, of.gateway, annotationPath(TrustedAnnotation), fmt.Sprintf(
-			"%s: left out on port %d: %s has the port too and does not say the same, and a connection is for both before it says for which",
-			strings.Join(proxies, ", "), key.at.Port(), other.gateway.Ref()))
+			"%s: left out on port %d: %s has the port too and does not say the same, and a connection is for both before it "+
+				"says for which",
+			strings.Join(proxies, ", "),
+			key.at.Port(),
+			other.gateway.Ref(),
+		))
 	}
 	if len(of.proxies.tlsPorts) == 0 || len(common.tlsPorts) > 0 {
 		return
 	}
 	why := "no trusted proxy is common to all Gateways of the port"
-	at := slices.IndexFunc(gateways, func(l *listener) bool { return !slices.Equal(l.proxies.tlsPorts, of.proxies.tlsPorts) })
+	at := slices.IndexFunc(
+		gateways,
+		func(l *listener) bool { return !slices.Equal(l.proxies.tlsPorts, of.proxies.tlsPorts) },
+	)
 	if at >= 0 {
-		why = fmt.Sprintf("%s has the port too and does not say the same, and a connection is for both before it says for which",
-			gateways[at].gateway.Ref())
+		why = fmt.Sprintf(
+			"%s has the port too and does not say the same, and a connection is for both before it says for which",
+			gateways[at].gateway.Ref(),
+		)
 	}
 	b.rep.WarnAt(report.TrustedProxies, of.gateway, annotationPath(ProxyProtocolAnnotation), fmt.Sprintf(
 		"left out on port %d, where connections that begin with the PROXY protocol get 400: %s", key.at.Port(), why))

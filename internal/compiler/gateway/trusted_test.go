@@ -32,14 +32,14 @@ func TestTrustedProxies(t *testing.T) {
 			t.Errorf("port %d believes %s, want %s", p.Number, got, want[p.Number])
 		}
 	}
-	var said []string
+	var warnings []string
 	for _, w := range b.rep.Warnings() {
-		said = append(said, w.Path+": "+w.Message)
+		warnings = append(warnings, w.Path+": "+w.Message)
 	}
-	if got := strings.Join(said, "\n"); len(b.ports) != 3 || strings.Count(got, "would believe every client") != 2 ||
+	if got := strings.Join(warnings, "\n"); len(b.ports) != 3 || strings.Count(got, "would believe every client") != 2 ||
 		strings.Count(got, `Invalid value: "10.0.0.1": must be CIDRs`) != 1 ||
 		strings.Count(got, ": 10.0.0.0/8, 2001:db8::/32: left out on port 80: Gateway shop/b has the port too") != 1 ||
-		strings.Count(got, ": 10.0.0.0/8, 192.0.2.7/32, 2001:db8::/32: left out on port 81: Gateway shop/c has the port too") != 1 || len(said) != 5 {
+		strings.Count(got, ": 10.0.0.0/8, 192.0.2.7/32, 2001:db8::/32: left out on port 81: Gateway shop/c has the port too") != 1 || len(warnings) != 5 {
 		t.Errorf("%d ports; said\n%s", len(b.ports), got)
 	}
 }
@@ -59,14 +59,14 @@ func TestProxiesWithoutEffect(t *testing.T) {
 		b := buildAll(t, class, fmt.Sprintf("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: web, namespace: shop, "+
 			"annotations: {%s: 10.0.0.0/8, %s: %q}}\nspec: {gatewayClassName: limpet, listeners: [%s]}\n",
 			TrustedAnnotation, ProxyProtocolAnnotation, c.ports, c.listener))
-		said := b.rep.Warnings()
-		for i, w := range said {
+		warnings := b.rep.Warnings()
+		for i, w := range warnings {
 			if i >= len(c.want) || !strings.Contains(w.Message, c.want[i]) {
 				t.Errorf("%s: said %s", name, w)
 			}
 		}
-		if len(said) != len(c.want) {
-			t.Errorf("%s: said %d things, want %d", name, len(said), len(c.want))
+		if len(warnings) != len(c.want) {
+			t.Errorf("%s: said %d things, want %d", name, len(warnings), len(c.want))
 		}
 	}
 }

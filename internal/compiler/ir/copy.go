@@ -9,7 +9,7 @@ import (
 // MaxHeaders is how many headers a match of Gateway API takes.
 const MaxHeaders = 16
 
-// TakesHeader tells whether each match of a rule of Gateway API, as it is written, has room for one header more.
+// TakesHeader tells whether each match of a rule of Gateway API, as it is written, can take one more header.
 func TakesHeader(rule map[string]any) bool {
 	matches, _ := rule["matches"].([]any)
 	return !slices.ContainsFunc(matches, func(match any) bool {
@@ -19,7 +19,8 @@ func TakesHeader(rule map[string]any) bool {
 	})
 }
 
-// NewCopy gives a rule of Gateway API, as it is written, once more for one of its backends: for requests with a value in a header besides.
+// NewCopy gives a rule of Gateway API, as it is written, once more for one of its backends: for requests with a value
+// in a header besides.
 func (r *Rule) NewCopy(rule map[string]any, b *Backend, header, value string) map[string]any {
 	rule = runtime.DeepCopyJSON(rule)
 	NarrowMatches(rule, "matches", func(match map[string]any) {

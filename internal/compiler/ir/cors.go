@@ -19,8 +19,8 @@ type Origin struct {
 	Exact, Regex string
 }
 
-// Lacks says which of the two lists keep pages of other sites from reading a header, or from sending it. A "*" stands for it where
-// requests have no credentials.
+// Lacks says which of the two lists keep pages of other sites from reading a header, or from sending it. A "*" stands
+// for it where requests have no credentials.
 func (c *CORS) Lacks(header string) (headers, expose bool) {
 	lacks := func(list []string) bool {
 		return !slices.ContainsFunc(list, func(h string) bool {

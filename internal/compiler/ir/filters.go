@@ -18,12 +18,12 @@ type Filters struct {
 	Auth *ExternalAuth
 }
 
-// ExternalAuth is an authorization service. What it denies, with the answer that it gives, goes no further; nor does anything while it
-// can't be asked.
+// ExternalAuth is an authorization service. What it denies, with the answer that it gives, goes no further; nor does
+// anything while it can't be asked.
 type ExternalAuth struct {
 	Cluster string
-	// GRPC says that it speaks Envoy's protocol and sees all headers; else it gets an HTTP request with the client's method, host and
-	// path, behind a prefix if there is one, and of the headers Authorization and RequestHeaders.
+	// GRPC says that it speaks Envoy's protocol and sees all headers; else it gets an HTTP request with the client's
+	// method, host and path, behind a prefix if there is one, and of the headers Authorization and RequestHeaders.
 	GRPC           bool
 	PathPrefix     string
 	RequestHeaders []string
@@ -62,8 +62,8 @@ type Rewrite struct {
 	Path *PathEdit
 }
 
-// PathEdit replaces a path, or the part of it that a match for a prefix has matched. With an expression that ends in ".*" that part is
-// what it has before this, as a text.
+// PathEdit replaces a path, or the part of it that a match for a prefix has matched. With an expression that ends in
+// ".*" that part is what it has before this, as a text.
 type PathEdit struct {
 	Prefix bool
 	Value  string

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// HostPolicy is what is expected of a cluster's hosts. Those that don't do it get no requests, and the sessions on them are lost.
+// HostPolicy is what is expected of a cluster's hosts. Those that don't do it get no requests, and the sessions on them
+// are lost.
 type HostPolicy struct {
 	// HealthCheck and OutlierDetection are nil for none.
 	HealthCheck      *HealthCheck

@@ -53,16 +53,12 @@ func (r *Remembered) IsPassing() bool { return len(r.Draining) > 0 || !r.Until.I
 
 // HasPrivateKeys reports whether there are private keys of certificates in it.
 func (c *Config) HasPrivateKeys() bool {
-	return slices.ContainsFunc(c.Listeners, Listener.HasPrivateKeys) || slices.ContainsFunc(c.Clusters, Cluster.ShowsClient)
+	return slices.ContainsFunc(c.Listeners, Listener.HasPrivateKeys) ||
+		slices.ContainsFunc(c.Clusters, Cluster.ShowsClient)
 }
 
-// ShowsClient reports whether hosts are shown a certificate.
-func (c Cluster) ShowsClient() bool {
-	return slices.ContainsFunc(c.Localities, func(l Locality) bool { return l.TLS != nil && l.TLS.Client != nil })
-}
-
-// HasPrivateKeys reports whether there are private keys of certificates in it: TLS that passes through has none, nor has a listener whose
-// Secrets are missing.
+// HasPrivateKeys reports whether there are private keys of certificates in it: TLS that passes through has none, nor
+// has a listener whose Secrets are missing.
 func (l Listener) HasPrivateKeys() bool {
 	return slices.ContainsFunc(l.TLSHosts, func(h TLSHost) bool { return len(h.Certificates) > 0 })
 }
@@ -82,13 +78,14 @@ type Listener struct {
 	// Stream is where connections go as they come, in place of Hosts; with UDP datagrams.
 	Stream *Stream
 	UDP    bool
-	// TrustedProxies are the addresses of those before it whose word on the client's address and protocol is believed. They
-	// matter without TLS only.
+	// TrustedProxies are the addresses of those before it whose word on the client's address and protocol is believed.
+	// They matter without TLS only.
 	TrustedProxies []netip.Prefix
-	// ProxyTLSPorts, if there are any, say that connections come from those proxies alone and begin with the PROXY protocol, and
-	// at which of the ports that it names TLS ends.
+	// ProxyTLSPorts, if there are any, say that connections come from those proxies alone and begin with the PROXY
+	// protocol, and at which of the ports that it names TLS ends.
 	ProxyTLSPorts []uint32
-	// ClientCertificates are what backends are shown that requests go to over TLS: one for each of its Gateways that has some.
+	// ClientCertificates are what backends are shown that requests go to over TLS: one for each of its Gateways that has
+	// some.
 	ClientCertificates []Certificate
 }
 
@@ -96,8 +93,8 @@ type Listener struct {
 type TLSHost struct {
 	// Domain is as in Host; "*" takes connections without a server name too.
 	Domain string
-	// Certificates are what the proxy shows clients. It takes the first that suits the client. Without any, TLS ends at the
-	// backends of Stream.
+	// Certificates are what the proxy shows clients. It takes the first that suits the client. Without any, TLS ends at
+	// the backends of Stream.
 	Certificates []Certificate
 	// Clients is how their certificates are verified; nil for not at all.
 	Clients *ClientValidation
@@ -109,7 +106,8 @@ type TLSHost struct {
 	Stream *Stream
 }
 
-// Stream is where connections or datagrams go: to a cluster, or shared out among several. A cluster without hosts ends them.
+// Stream is where connections or datagrams go: to a cluster, or shared out among several. A cluster without hosts ends
+// them.
 type Stream struct {
 	Cluster string
 	Split   []Share
@@ -146,13 +144,15 @@ type ClientValidation struct {
 type TLSOptions struct {
 	// MinVersion and MaxVersion are 1.2 or 1.3.
 	MinVersion, MaxVersion string
-	// CipherSuites are for TLS 1.2, by the names that OpenSSL has for them, and Protocols what clients may choose from (ALPN).
+	// CipherSuites are for TLS 1.2, by the names that OpenSSL has for them, and Protocols what clients may choose from
+	// (ALPN).
 	CipherSuites, Protocols []string
 }
 
 // Host is a set of routes for a hostname, or several.
 type Host struct {
-	// Domain is a hostname, one with a first label "*" that stands for one or more labels, or "*" for all. It names the host.
+	// Domain is a hostname, one with a first label "*" that stands for one or more labels, or "*" for all. It names the
+	// host.
 	Domain string
 	// Others are further such hostnames that have the routes.
 	Others []string
@@ -236,98 +236,3 @@ type ValueMatch struct {
 
 // Pair is a name and a value.
 type Pair struct{ Name, Value string }
-
-// Cluster is a group of hosts among which requests are balanced.
-type Cluster struct {
-	Name string
-	// HTTP2 says that its hosts speak HTTP/2 without TLS, with prior knowledge; else it is HTTP/1.1.
-	HTTP2 bool
-	// Balancing is how requests that no session pins are spread.
-	Balancing Balancing
-	// RetryBudget caps retries; nil for none.
-	RetryBudget *RetryBudget
-	// Hosts is what is expected of its hosts.
-	Hosts HostPolicy
-	// Localities has one entry for a single backend. With several, each pool gets its weight's share of the requests
-	// that belong to no session, whatever the health of its hosts.
-	Localities []Locality
-	// Within says that a session whose host is lost stays in its locality, while that takes sessions.
-	Within bool
-}
-
-// Settled is the cluster without the endpoints that are not settled; itself where there are none.
-func (c *Cluster) Settled() *Cluster {
-	isUnsettled := func(e Endpoint) bool { return e.Unsettled != "" }
-	if !slices.ContainsFunc(c.Localities, func(l Locality) bool { return slices.ContainsFunc(l.Endpoints, isUnsettled) }) {
-		return c
-	}
-	settled := *c
-	settled.Localities = slices.Clone(c.Localities)
-	for i := range settled.Localities {
-		l := &settled.Localities[i]
-		l.Endpoints = slices.DeleteFunc(slices.Clone(l.Endpoints), isUnsettled)
-	}
-	return &settled
-}
-
-// IsNamed reports whether some of its hosts are behind names.
-func (c *Cluster) IsNamed() bool {
-	return slices.ContainsFunc(c.Localities, func(l Locality) bool {
-		return slices.ContainsFunc(l.Endpoints, func(e Endpoint) bool { return e.Host != "" })
-	})
-}
-
-// Locality is the hosts of one backend.
-type Locality struct {
-	// Name tells the pools of a cluster apart, and Tag is what tokens call it.
-	Name string
-	Tag  uint32
-	// TLS is how its hosts are spoken to; nil for clear text.
-	TLS *UpstreamTLS
-	// Weight 0 takes only requests of sessions that are there already.
-	Weight    uint32
-	Endpoints []Endpoint
-	// DirectStatus is a status that the proxy itself answers in the pool's stead, 500 or 503; 0 for none. Endpoints
-	// with it serve the sessions that they have.
-	DirectStatus int
-}
-
-// UpstreamTLS is TLS to hosts, and whom they must be.
-type UpstreamTLS struct {
-	// ServerName is what the proxy asks for (SNI).
-	ServerName string
-	// Authorities are the certificates of those who may vouch, in PEM; empty for the system's.
-	Authorities string
-	// Names are those of which the host's certificate must have one.
-	Names []SubjectName
-	// Client is what the proxy shows hosts that ask for a certificate; nil for nothing.
-	Client *Certificate
-}
-
-// SubjectName is a name in a certificate: of a host, whose first label may be "*", or a URI.
-type SubjectName struct {
-	Value string
-	URI   bool
-}
-
-// Endpoint is one host, or all those whose addresses a name has.
-type Endpoint struct {
-	// Host is a DNS name that the proxy itself resolves; empty for a host whose Address is known. With it Address has a port alone.
-	Host    string
-	Address netip.AddrPort
-	// Draining hosts serve the sessions that they have and get no new ones.
-	Draining bool
-	// Far hosts get requests without a session only while none of the others serves, in a cluster of one backend.
-	Far bool
-	// Unselected is since when the host is no endpoint any more, in nanoseconds since 1970; 0 for one that is. Such a host drains.
-	Unselected int64
-	// Unsettled hosts have an address that was another pod's: they are none for proxies that may not know that. It is the uid of the pod that
-	// has it now; empty for others.
-	Unsettled string
-	// Pod is what has the address, as far as the input says. Proxies are told the object's name, where access logs are to have it, and
-	// no more.
-	Pod Pod
-}
-
-// Key names the endpoint for what is remembered of it.
-func (e *Endpoint) Key() HostKey { return HostKey{e.Pod.Namespace, e.Address} }

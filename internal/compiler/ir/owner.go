@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// HostKey names an address for what is remembered of it. Each namespace has its own memory: what the slices of one say of an
-// address is no word about another's.
+// HostKey names an address for what is remembered of it. Each namespace has its own memory: what the slices of one say
+// of an address is no word about another's.
 type HostKey struct {
 	Namespace string
 	Address   netip.AddrPort
@@ -23,8 +23,8 @@ func (k HostKey) String() string { return k.Namespace + "/" + k.Address.String()
 // MarshalText is for the keys of JSON.
 func (k HostKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads what MarshalText writes, and the address alone, as files before this had it, which is no host of any
-// namespace.
+// UnmarshalText reads what MarshalText writes, and the address alone, as files before this had it, which is no host of
+// any namespace.
 func (k *HostKey) UnmarshalText(text []byte) error {
 	namespace, address, found := strings.Cut(string(text), "/")
 	if !found {
@@ -38,7 +38,8 @@ func (k *HostKey) UnmarshalText(text []byte) error {
 type Pod struct {
 	// Namespace is that of the Service.
 	Namespace string
-	// UID and Object are the object's and its name, and Name is its stable name among those of its Service; empty for what is not known.
+	// UID and Object are the object's and its name, and Name is its stable name among those of its Service; empty for what
+	// is not known.
 	UID, Object, Name string
 }
 

@@ -33,8 +33,8 @@ type Plan struct {
 	Hosts map[string]*Object
 	// Written are the input's objects of kinds that limpet writes, by name.
 	Written map[object.Ref]*WrittenObject
-	// Withheld are the rules that go without the session that they ask for, as the target has no room for it, and why; emitters
-	// note it (Withhold, LeaveOut).
+	// Withheld are the rules that go without the session that they ask for, because the target can't hold it, and why;
+	// emitters note it (Withhold, LeaveOut).
 	Withheld map[RulePlace]string
 }
 
@@ -51,8 +51,8 @@ func (a *AttachedRule) place() RulePlace {
 	return RulePlace{Route: a.Route.Ref, Rule: a.Index, Gateway: a.Listener.Gateway.Ref, Listener: a.Listener.Name}
 }
 
-// Withhold takes its session from a rule that a target can't give it, on some listeners, and reports why: the rule's sessions are
-// left out.
+// Withhold takes its session from a rule that a target can't give it, on some listeners, and reports why: the rule's
+// sessions are left out.
 func (p *Plan) Withhold(attached []*AttachedRule, rep *report.Report, target, path, why string) {
 	if p.Withheld == nil {
 		p.Withheld = map[RulePlace]string{}
@@ -105,8 +105,8 @@ func (p *Plan) MayWrite(ref object.Ref, owner string, rep *report.Report) bool {
 	return false
 }
 
-// MayAddTo tells whether limpet may write into an object of the input for an owner, who is in its labels from then on. If it does so for
-// another, that is reported.
+// MayAddTo tells whether limpet may write into an object of the input for an owner, who is in its labels from then on.
+// If it does so for another, that is reported.
 func (p *Plan) MayAddTo(o *Object, owner string, rep *report.Report) bool {
 	theirs := o.Labels[object.OwnerLabel]
 	if theirs == "" || theirs == owner {
@@ -118,8 +118,13 @@ func (p *Plan) MayAddTo(o *Object, owner string, rep *report.Report) bool {
 
 // reportOwner reports an object that limpet writes for another owner.
 func reportOwner(of report.Subject, ref object.Ref, owner, theirs, takeOver string, rep *report.Report) {
-	rep.ErrorAt(report.NotOwned, of, "metadata.labels", fmt.Sprintf("limpet would write %s for the owner %q, and it is %q's: "+
-		"compile the inputs of both together, or leave the Gateway to one of them; %s", ref, owner, theirs, takeOver))
+	rep.ErrorAt(
+		report.NotOwned,
+		of,
+		"metadata.labels",
+		fmt.Sprintf("limpet would write %s for the owner %q, and it is %q's: "+
+			"compile the inputs of both together, or leave the Gateway to one of them; %s", ref, owner, theirs, takeOver),
+	)
 }
 
 // WhyTaken is the reason for which a rule has no sessions that needs an object that is another's.
@@ -127,8 +132,8 @@ func WhyTaken(ref object.Ref) string {
 	return "limpet would write " + ref.String() + ", which is another's"
 }
 
-// ReportOwner says first of all, where no rule has sessions, that limpet's objects in the input are another owner's: whoever compiles
-// has the wrong --owner, or none, more likely than each of the namespaces has a fault of its own.
+// ReportOwner says first of all, where no rule has sessions, that limpet's objects in the input are another owner's:
+// whoever compiles has the wrong --owner, or none, more likely than each of the namespaces has a fault of its own.
 func (p *Plan) ReportOwner(owner string, rep *report.Report) {
 	var others []string
 	for _, was := range p.Written {
@@ -212,7 +217,10 @@ func (o *Object) Parse() (map[string]any, error) {
 		return doc, err
 	}
 	meta, _ := doc["metadata"].(map[string]any)
-	for _, name := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+	for _, name := range []string{
+		"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink",
+		"uid",
+	} {
 		delete(meta, name)
 	}
 	if notes, has := meta["annotations"].(map[string]any); has {

@@ -51,13 +51,15 @@ func FailStatus(p *policyconfig.Policy) int {
 	return 0
 }
 
-// StaysWithin reports whether a policy's sessions stay in their backend when their host is lost: that is in their tokens.
+// StaysWithin reports whether a policy's sessions stay in their backend when their host is lost: that is in their
+// tokens.
 func StaysWithin(p *policyconfig.Policy) bool {
 	return p.OnHostLost == policyconfig.RebalanceWithin
 }
 
-// Anywhere gives the policies for requests that have one backend only, or whose proxy can't tell backends apart: to stay within
-// it is then no more than to move, and what a backend of theirs is revoked for voids all of their sessions that are as old.
+// Anywhere gives the policies for requests that have one backend only, or whose proxy can't tell backends apart: to
+// stay within it is then no more than to move, and what a backend of theirs is revoked for voids all of their sessions
+// that are as old.
 func Anywhere(policies []policyconfig.Policy) []policyconfig.Policy {
 	if !slices.ContainsFunc(policies, tellsBackends) {
 		return policies

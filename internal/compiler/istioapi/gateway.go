@@ -16,8 +16,8 @@ type Gateway struct {
 	} `json:"spec"`
 }
 
-// Convert gives a Gateway of Gateway API in its place, without a class, whose proxies have the labels, with one listener
-// for every host and namespace. Its port means nothing: Istio has the listeners.
+// Convert gives a Gateway of Gateway API in its place, without a class, whose proxies have the labels, with one
+// listener for every host and namespace. Its port means nothing: Istio has the listeners.
 func (g *Gateway) Convert() *gatewayv1.Gateway {
 	all := gatewayv1.NamespacesFromAll
 	return &gatewayv1.Gateway{TypeMeta: g.TypeMeta, ObjectMeta: g.ObjectMeta, Spec: gatewayv1.GatewaySpec{

@@ -1,5 +1,5 @@
 // Package istioapi reads Istio's kinds: a VirtualService becomes an HTTPRoute, a Gateway one of Gateway API, and a
-// ServiceEntry hosts. What Gateway API has no fields for is told with it.
+// ServiceEntry hosts. What Gateway API has no fields for stands beside it.
 package istioapi
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

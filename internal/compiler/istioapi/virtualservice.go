@@ -174,14 +174,18 @@ func (r *httpRoute) convert() (rule gatewayv1.HTTPRouteRule, more foreign.Rule) 
 		})
 	}
 	if c := r.CORSPolicy; c != nil {
-		rule.Filters = append(rule.Filters, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterCORS, CORS: &gatewayv1.HTTPCORSFilter{
-			AllowHeaders: c.AllowHeaders, ExposeHeaders: c.ExposeHeaders, AllowCredentials: c.AllowCredentials,
-		}})
+		rule.Filters = append(
+			rule.Filters,
+			gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterCORS, CORS: &gatewayv1.HTTPCORSFilter{
+				AllowHeaders: c.AllowHeaders, ExposeHeaders: c.ExposeHeaders, AllowCredentials: c.AllowCredentials,
+			}},
+		)
 	}
 	return rule, more
 }
 
-// toPathMatch is the match's path; where case does not count, or a prefix may end within a segment, it is an expression.
+// toPathMatch is the match's path; where case does not count, or a prefix may end within a segment, it is an
+// expression.
 func (m match) toPathMatch() *gatewayv1.HTTPPathMatch {
 	switch {
 	case m.URI == nil, m.URI.Prefix == "/", m.IgnoreURICase:

@@ -10,16 +10,21 @@ type Candidate struct {
 	*Policy
 	// Location is where it stands, such as "on the route".
 	Location string
-	// Overridden says that another policy has its place, Crowded that its status has no room for the Gateway (S63).
+	// Overridden says that another policy has its place, AncestorLimit that its status can't list the Gateway (S63).
 	Overridden, AncestorLimit bool
 	// ofService says that the place is the Service, or a port of it.
 	ofService bool
 }
 
-// Candidates gives the policies for a rule's use of a Service's port, strongest first: what stands in the rule, is attached
-// to it, to its route, to the port by its name, to the Service (S53). Crowded tells those that have no effect there for
-// want of room. The first that has not lost holds.
-func (p *Policies) Candidates(route *gateway.Route, rule int, service object.TargetRef, atLimit func(object.Ref) bool) []Candidate {
+// Candidates gives the policies for a rule's use of a Service's port, strongest first: what stands in the rule, is
+// attached to it, to its route, to the port by its name, to the Service (S53). Crowded tells those that have no effect
+// there because of the limit. The first that has not lost holds.
+func (p *Policies) Candidates(
+	route *gateway.Route,
+	rule int,
+	service object.TargetRef,
+	atLimit func(object.Ref) bool,
+) []Candidate {
 	var all []Candidate
 	if own := p.inline[inlineKey{route.Kind, route.Key(), rule}]; own != nil {
 		all = append(all, Candidate{Policy: own, Location: "inline in the route"})
@@ -36,8 +41,8 @@ func (p *Policies) Candidates(route *gateway.Route, rule int, service object.Tar
 	return p.addServiceCandidates(all, service, atLimit)
 }
 
-// OfService is the outcome for what leads to a port of a Service without a rule of its own: copies of requests, and connections.
-// It is about hosts alone.
+// OfService is the outcome for what leads to a port of a Service without a rule of its own: copies of requests, and
+// connections. It is about hosts alone.
 func (p *Policies) OfService(service object.TargetRef) Outcome {
 	if len(p.byTarget) == 0 {
 		return Outcome{}
@@ -46,7 +51,11 @@ func (p *Policies) OfService(service object.TargetRef) Outcome {
 	return Outcome{Policy: findEffective(all), Candidates: all}
 }
 
-func (p *Policies) addServiceCandidates(all []Candidate, service object.TargetRef, atLimit func(object.Ref) bool) []Candidate {
+func (p *Policies) addServiceCandidates(
+	all []Candidate,
+	service object.TargetRef,
+	atLimit func(object.Ref) bool,
+) []Candidate {
 	from := len(all)
 	if service.Section != "" {
 		all = p.addCandidates(all, service, "on the Service's port", atLimit)
@@ -62,7 +71,10 @@ func (p *Policies) addCandidates(
 	all []Candidate, t object.TargetRef, location string, atLimit func(object.Ref) bool,
 ) []Candidate {
 	for i, policy := range p.byTarget[t] {
-		all = append(all, Candidate{Policy: policy, Location: location, Overridden: i > 0, AncestorLimit: atLimit(policy.Object)})
+		all = append(
+			all,
+			Candidate{Policy: policy, Location: location, Overridden: i > 0, AncestorLimit: atLimit(policy.Object)},
+		)
 	}
 	return all
 }

@@ -39,7 +39,13 @@ var strategyNames = []v1alpha1.Strategy{
 }
 
 // readPolicy reads a strategy and its entries. What is invalid is ignored with a warning and never refused (S52).
-func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha1.LoadBalancerPolicySpec, rep *report.Report) *Policy {
+func readPolicy(
+	name string,
+	about report.Subject,
+	at *field.Path,
+	spec *v1alpha1.LoadBalancerPolicySpec,
+	rep *report.Report,
+) *Policy {
 	p := &Policy{Name: name, subject: about, specPath: at}
 	strategy := v1alpha1.Strategy("")
 	if spec.Strategy != nil {
@@ -82,7 +88,12 @@ func readPolicy(name string, about report.Subject, at *field.Path, spec *v1alpha
 }
 
 // readHashes gives the entries that count, in their order.
-func readHashes(about report.Subject, at *field.Path, entries []v1alpha1.RequestHashPolicy, rep *report.Report) []hashEntry {
+func readHashes(
+	about report.Subject,
+	at *field.Path,
+	entries []v1alpha1.RequestHashPolicy,
+	rep *report.Report,
+) []hashEntry {
 	var valid []hashEntry
 	seen := map[string]bool{}
 	for i, e := range entries {
@@ -124,7 +135,10 @@ func attributeName(h ir.Hash) string {
 func readEntry(path *field.Path, e v1alpha1.RequestHashPolicy) (ir.Hash, *field.Error) {
 	h := ir.Hash{Terminal: e.Terminal, SourceIP: e.HashSourceIP}
 	options := 0
-	for _, set := range []bool{e.HeaderHashOptions != nil, e.CookieHashOptions != nil, e.QueryParameterHashOptions != nil, e.HashSourceIP} {
+	for _, set := range []bool{
+		e.HeaderHashOptions != nil, e.CookieHashOptions != nil, e.QueryParameterHashOptions != nil,
+		e.HashSourceIP,
+	} {
 		if set {
 			options++
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// What holds where a policy leaves a field out: Envoy Gateway's values for health checks, Envoy's own for the rest but for
-// the share of hosts that may be out, of which its 10 percent are none of two hosts.
+// What holds where a policy leaves a field out: Envoy Gateway's values for health checks, Envoy's own for the rest but
+// for the share of hosts that may be out: its 10 percent are none of two hosts.
 const (
 	defaultCheckInterval      = 3 * time.Second
 	defaultCheckTimeout       = time.Second
@@ -50,7 +50,10 @@ func (p *Policy) readHosts(spec *v1alpha1.LoadBalancerPolicySpec, rep *report.Re
 		return
 	}
 	p.hosts.SlowStart = &ir.SlowStart{
-		Window: readDuration(&spec.SlowStart.Window, 0), MinWeightPercent: readNumber(spec.SlowStart.MinWeightPercent, defaultMinWeight),
+		Window: readDuration(
+			&spec.SlowStart.Window,
+			0,
+		), MinWeightPercent: readNumber(spec.SlowStart.MinWeightPercent, defaultMinWeight),
 	}
 }
 
@@ -135,8 +138,9 @@ func (o *Outcome) Hosts() ir.HostPolicy {
 	return o.Policy.hosts
 }
 
-// HostVariant tells apart what rules expect of one Service's hosts: empty for what the policy on the Service itself does, so that
-// a policy on it comes and goes in place, "none" for nothing where that does something, else the policy's name.
+// HostVariant tells apart what rules expect of one Service's hosts: empty for what the policy on the Service itself
+// does, so that a policy on it comes and goes in place, "none" for nothing where that does something, else the policy's
+// name.
 func (o *Outcome) HostVariant() string {
 	var ofService ir.HostPolicy
 	for _, c := range o.Candidates {
@@ -213,5 +217,11 @@ func formatErrors(d *ir.OutlierDetection) string {
 
 // WarnAt reports that a part of the policy does not hold somewhere.
 func (p *Policy) WarnAt(rep *report.Report, part, message string) {
-	rep.WarnForAt(report.BalancingNotHonoured, p.subject, report.ReasonPartiallyProgrammed, p.specPath.Child(part).String(), message)
+	rep.WarnForAt(
+		report.BalancingNotHonoured,
+		p.subject,
+		report.ReasonPartiallyProgrammed,
+		p.specPath.Child(part).String(),
+		message,
+	)
 }

@@ -30,8 +30,8 @@ type Policy struct {
 	hosts        ir.HostPolicy
 	rank         int // the older has the lower one
 
-	// checkPath leads to the health check, slowStartPath to the slow start, and variant tells the hosts' clusters apart, where
-	// that is not as in a LoadBalancerPolicy.
+	// checkPath leads to the health check, slowStartPath to the slow start, and variant tells the hosts' clusters apart,
+	// where that is not as in a LoadBalancerPolicy.
 	checkPath, slowStartPath *field.Path
 	variant                  string
 }
@@ -76,7 +76,8 @@ func New(objects *resource.Objects, rep *report.Report) *Policies {
 // NewPart is New where something else tells which Services, routes and rules are there.
 func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *report.Report) *Policies {
 	p := &Policies{
-		byTarget: map[object.TargetRef][]*Policy{}, inline: map[inlineKey]*Policy{}, unhashed: map[object.Ref]ir.Balancing{}, rep: rep,
+		byTarget: map[object.TargetRef][]*Policy{}, inline: map[inlineKey]*Policy{}, unhashed: map[object.Ref]ir.Balancing{},
+		rep: rep,
 	}
 	for _, o := range objects.HostRoutes {
 		p.readInline(o)
@@ -95,8 +96,8 @@ func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *
 	return p
 }
 
-// readInline reads the policies that stand in a route's rules. One holds for all of its rule, so it meets no other policy there, and
-// its rank does not matter.
+// readInline reads the policies that stand in a route's rules. One holds for all of its rule, so it meets no other
+// policy there, and its rank does not matter.
 func (p *Policies) readInline(o *resource.Object[gatewayv1.HTTPRoute]) {
 	var before []*Policy
 	for i, rule := range o.RuleExtras {
@@ -112,8 +113,13 @@ func (p *Policies) readInline(o *resource.Object[gatewayv1.HTTPRoute]) {
 	}
 }
 
-// readRule reads the policy of a rule. Hosts of which rules expect the same are one cluster's.
-func (p *Policies) readRule(o *resource.Object[gatewayv1.HTTPRoute], i int, b *foreign.Balancing, before []*Policy) *Policy {
+// readRule reads the policy of a rule. Hosts from which rules expect the same are one cluster's.
+func (p *Policies) readRule(
+	o *resource.Object[gatewayv1.HTTPRoute],
+	i int,
+	b *foreign.Balancing,
+	before []*Policy,
+) *Policy {
 	read := readPolicy(o.String(), o, b.At, &b.LoadBalancerPolicySpec, p.rep)
 	read.Object, read.checkPath, read.slowStartPath = o.Ref(), b.HealthCheckAt, b.SlowStartAt
 	read.readHosts(&b.LoadBalancerPolicySpec, p.rep)
@@ -167,9 +173,15 @@ func (p *Policies) attachPolicy(
 	case !there(object.TargetRef{Ref: t.Ref}):
 		a.reportMissing(p.rep, path.Child("name"), t.Name, "there is no "+t.Ref.String()+" in the input")
 	case !there(t):
-		a.reportMissing(p.rep, path.Child("sectionName"), t.Section, t.Ref.String()+" has no "+sectionNoun(t.Kind)+" of this name")
+		a.reportMissing(
+			p.rep,
+			path.Child("sectionName"),
+			t.Section,
+			t.Ref.String()+" has no "+sectionNoun(t.Kind)+" of this name",
+		)
 	case len(p.byTarget[t]) > 0:
-		a.Reason, a.Message = report.ReasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the policy has no effect on it"
+		a.Reason, a.Message = report.ReasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the "+
+			"policy has no effect on it"
 		p.rep.WarnForAt(report.BalancingNotHonoured, o, a.Reason, a.Path, a.Message)
 		p.byTarget[t] = append(p.byTarget[t], attached)
 	default:

@@ -10,7 +10,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// unhashedObject is one with a policy that has no request to hash: a route of connections, or what stands for a Service.
+// unhashedObject is one with a policy that has no request to hash: a route of connections, or what stands for a
+// Service.
 type unhashedObject interface {
 	report.Subject
 	Origin() object.Origin
@@ -22,8 +23,14 @@ func (p *Policies) readUnhashed(o unhashedObject, written *foreign.Balancing) {
 		return
 	}
 	if s := written.Strategy; s != nil && (*s == v1alpha1.RequestHash || *s == v1alpha1.CookieStrategy) {
-		p.rep.WarnForAt(report.BalancingNotHonoured, o, report.ReasonPartiallyProgrammed, written.At.Child("strategy").String(), fmt.Sprintf(
-			"ignored: %s is for HTTP routes, and here RoundRobin is used in its place", *s))
+		p.rep.WarnForAt(
+			report.BalancingNotHonoured,
+			o,
+			report.ReasonPartiallyProgrammed,
+			written.At.Child("strategy").String(),
+			fmt.Sprintf(
+				"ignored: %s is for HTTP routes, and here RoundRobin is used in its place", *s),
+		)
 		return
 	}
 	ref := o.Ref()

@@ -9,7 +9,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Cluster is a cluster with what its hosts are chosen from, so that they can be chosen again while all else stays as it is.
+// Cluster is a cluster with what its hosts are chosen from, so that they can be chosen again while all else stays as it
+// is.
 type Cluster struct {
 	ir.Cluster
 	// Remembered is what there is to remember of its hosts.
@@ -29,8 +30,8 @@ type origin struct {
 // newOrigin has the hosts of a locality come from a choice.
 func newOrigin(c choice, others bool) origin { return origin{c.backend, c.drain, c.keep, others} }
 
-// Rechoose gives the cluster with the hosts of some backends, by their names, in the place of those that it had of them, at a time and by
-// what is remembered then.
+// Rechoose gives the cluster with the hosts of some backends, by their names, in the place of those that it had of
+// them, at a time and by what is remembered then.
 func (c *Cluster) Rechoose(backends map[string]*backend.Backend, draining *Draining, owners Owners) Cluster {
 	next := *c
 	next.origins, next.Localities = slices.Clone(c.origins), slices.Clone(c.Localities)
@@ -63,9 +64,9 @@ type chooser struct {
 	namePods bool
 }
 
-// choose gives the endpoints of a backend without those whose address is another pod's by what is remembered, and without those that
-// have drained for long enough, or that are unselected for longer than their session wants, whose sessions then move. Those that drain
-// stay as long as a session that moves might find no host.
+// choose gives the endpoints of a backend without those whose address is another pod's by what is remembered, and
+// without those that have drained for long enough, or that are unselected for longer than their session wants, whose
+// sessions then move. Those that drain stay as long as a session that moves might find no host.
 func (ch *chooser) choose(o origin) []ir.Endpoint {
 	chosen := make([]ir.Endpoint, 0, len(o.backend.Endpoints))
 	for _, e := range o.backend.Endpoints {
@@ -82,8 +83,8 @@ func (ch *chooser) choose(o origin) []ir.Endpoint {
 	return chosen
 }
 
-// judgeOwner notes the pod of an endpoint, and whether that is settled: its address may have been another pod's, whose sessions proxies
-// might send there. It tells whether the pod has the address by what is remembered.
+// judgeOwner notes the pod of an endpoint, and whether that is settled: its address may have been another pod's, whose
+// sessions proxies might send there. It tells whether the pod has the address by what is remembered.
 func (ch *chooser) judgeOwner(e *ir.Endpoint) (has bool) {
 	if ch.Owners == nil || e.Pod.UID == "" {
 		return true

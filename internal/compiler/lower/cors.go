@@ -24,7 +24,8 @@ func (l *lowerer) adviseOfCORS(route *gateway.Route, path *field.Path, rule int)
 	}
 }
 
-// defaultMaxAge is how many seconds a browser remembers what it may send, where nothing is written; its schema has the same.
+// defaultMaxAge is how many seconds a browser remembers what it may send, where nothing is written; its schema has the
+// same.
 const defaultMaxAge = 5
 
 func lowerCORS(f *gatewayv1.HTTPCORSFilter) *ir.CORS {
@@ -63,7 +64,8 @@ func lowerOrigin(o string) ir.Origin {
 	return ir.Origin{Regex: regexp.QuoteMeta(scheme+"://") + `[^/:]+\.` + regexp.QuoteMeta(rest)}
 }
 
-// allowSessions lets pages of the sites that may send requests keep a session in a header: they read it, and send it back (S44).
+// allowSessions lets pages of the sites that may send requests keep a session in a header: they read it, and send it
+// back (S44).
 func allowSessions(cors *ir.CORS, decided *policy.Rule) {
 	if cors == nil {
 		return

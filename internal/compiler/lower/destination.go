@@ -28,7 +28,8 @@ type needs struct {
 	revoked bool
 }
 
-// hostFacts are what of a backend's hosts more depends on than the clusters that they are in: routes, policies and messages.
+// hostFacts are what of a backend's hosts more depends on than the clusters that they are in: routes, policies and
+// messages.
 type hostFacts struct {
 	// ready says that there is one that takes new sessions.
 	ready bool
@@ -56,14 +57,15 @@ func (n needs) find(b *backend.Backend, owners Owners) hostFacts {
 	return f
 }
 
-// equal tells whether nothing but clusters is another by other facts. What is said of hosts has places in documents, and names are
-// settings of clusters.
+// equal tells whether nothing but clusters is another by other facts. What is said of hosts has places in documents,
+// and names are settings of clusters.
 func (f *hostFacts) equal(other *hostFacts) bool {
 	return f.ready == other.ready && !f.named && !other.named && !f.faulty && !other.faulty &&
 		slices.Equal(f.owners, other.owners) && slices.Equal(f.revoked, other.revoked)
 }
 
-// Stays tells whether clusters alone depend on what is another about the backend's hosts: then those are to be chosen again.
+// Stays tells whether clusters alone depend on what is another about the backend's hosts: then those are to be chosen
+// again.
 func (d *Destination) Stays(now *backend.Backend, owners Owners) bool {
 	facts := d.needs.find(now, owners)
 	return d.facts.equal(&facts)

@@ -14,11 +14,11 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// lowerFilters lowers a rule's filters. What limpet does not support of them was found at admission: see gateway.FilterFault.
-// It is false where nothing of the rule may be served, for its authorization service can't be asked.
+// lowerFilters lowers a rule's filters. What limpet does not support of them was found at admission: see
+// gateway.FilterFault. It is false where nothing of the rule may be served, for its authorization service can't be
+// asked.
 func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, index int) (f ir.Filters, served bool) {
 	served = true
 	for i, filter := range route.Value.Spec.Rules[index].Filters {
@@ -48,12 +48,21 @@ func (l *lowerer) lowerFilters(route *gateway.Route, path *field.Path, index int
 }
 
 // lowerAuth lowers a filter that asks an authorization service. It is false for one that leads nowhere.
-func (l *lowerer) lowerAuth(route *gateway.Route, path *field.Path, f *gatewayv1.HTTPExternalAuthFilter) (*ir.ExternalAuth, bool) {
+func (l *lowerer) lowerAuth(
+	route *gateway.Route,
+	path *field.Path,
+	f *gatewayv1.HTTPExternalAuthFilter,
+) (*ir.ExternalAuth, bool) {
 	if f == nil {
 		return nil, false
 	}
 	a := &ir.ExternalAuth{GRPC: f.ExternalAuthProtocol == gatewayv1.HTTPRouteExternalAuthGRPCProtocol}
-	c, invalid := l.resolveTarget(route, path.Child("backendRef"), gatewayv1.BackendRef{BackendObjectReference: f.BackendRef}, a.GRPC)
+	c, invalid := l.resolveTarget(
+		route,
+		path.Child("backendRef"),
+		gatewayv1.BackendRef{BackendObjectReference: f.BackendRef},
+		a.GRPC,
+	)
 	if invalid != nil {
 		invalid.Detail += fmt.Sprintf(": every request of the rule gets %d", gateway.UnresolvedStatusCode(route))
 		l.rep.WarnFor(report.BackendNotFound, route, string(backend.ReasonFor(invalid)), invalid)
@@ -79,10 +88,12 @@ func (l *lowerer) lowerAuth(route *gateway.Route, path *field.Path, f *gatewayv1
 	return a, true
 }
 
-// alwaysAsked are the headers that an authorization service gets in any case (HTTPExternalAuthFilter, http.allowedHeaders).
+// alwaysAsked are the headers that an authorization service gets in any case (HTTPExternalAuthFilter,
+// http.allowedHeaders).
 var alwaysAsked = []string{"host", "content-length", "authorization"}
 
-// applyFilters adds a rule's filters to what becomes of its requests. What a backend changes comes after what the rule does.
+// applyFilters adds a rule's filters to what becomes of its requests. What a backend changes comes after what the rule
+// does.
 func applyFilters(action *ir.Route, f ir.Filters) {
 	if action.Status != 0 {
 		return // nothing of the rule is served
@@ -95,7 +106,13 @@ func applyFilters(action *ir.Route, f ir.Filters) {
 	if slices.ContainsFunc(action.Split, changesHeaders) {
 		for i := range action.Split {
 			s := &action.Split[i]
-			s.RequestHeaders, s.ResponseHeaders = joinEdits(f.RequestHeaders, s.RequestHeaders), joinEdits(f.ResponseHeaders, s.ResponseHeaders)
+			s.RequestHeaders, s.ResponseHeaders = joinEdits(
+				f.RequestHeaders,
+				s.RequestHeaders,
+			), joinEdits(
+				f.ResponseHeaders,
+				s.ResponseHeaders,
+			)
 		}
 		f.RequestHeaders, f.ResponseHeaders = ir.HeaderEdits{}, ir.HeaderEdits{}
 	}
@@ -103,8 +120,9 @@ func applyFilters(action *ir.Route, f ir.Filters) {
 	editMirrors(action, rule, append(listTokenHeaders(action), hidden...))
 }
 
-// rewriteHosts gives the rule's rewrite where backends have hosts of their own: that of the only backend goes before the rule's, and
-// where one of several has one, each gets its own or the rule's, for Envoy would give all of them the rule's.
+// rewriteHosts gives the rule's rewrite where backends have hosts of their own: that of the only backend goes before
+// the rule's, and where one of several has one, each gets its own or the rule's, for Envoy would give all of them the
+// rule's.
 func rewriteHosts(action *ir.Route, rule *ir.Rewrite) *ir.Rewrite {
 	joined := ir.Rewrite{}
 	if rule != nil {
@@ -209,181 +227,8 @@ func equalEdits(a, b ir.HeaderEdits) bool {
 	return slices.Equal(a.Remove, b.Remove) && slices.Equal(a.Set, b.Set) && slices.Equal(a.Add, b.Add)
 }
 
-// defaultRedirect is the status where none is written; its schema has the same default.
-const defaultRedirect = 302
-
-// lowerRedirect lowers a redirect, but for a port that is not written: see finishRedirect.
-func lowerRedirect(f *gatewayv1.HTTPRequestRedirectFilter) *ir.Redirect {
-	if f == nil {
-		return nil
-	}
-	r := &ir.Redirect{Path: lowerPathEdit(f.Path), Status: defaultRedirect}
-	if f.Scheme != nil {
-		r.Scheme = *f.Scheme
-	}
-	if f.Hostname != nil {
-		r.Host = string(*f.Hostname)
-	}
-	if f.Port != nil {
-		r.Port = uint16(*f.Port)
-	}
-	if f.StatusCode != nil {
-		r.Status = *f.StatusCode
-	}
-	return r
-}
-
-// schemePorts are those that no one writes.
-var schemePorts = map[string]uint16{"http": 80, "https": 443}
-
-// finishRedirect gives a rule's redirect on one port: where the rule names none, it is that of the scheme if there is one,
-// else the listener's; and the one that the scheme has anyway is not written (HTTPRequestRedirectFilter, port).
-func finishRedirect(r *ir.Redirect, port gateway.Port) *ir.Redirect {
-	if r == nil {
-		return nil
-	}
-	own := "http"
-	if port.TLS {
-		own = "https"
-	}
-	finished, scheme := *r, cmp.Or(r.Scheme, own)
-	if r.Port == 0 && r.Scheme == "" {
-		finished.Port = port.Number
-	}
-	if finished.Port == schemePorts[scheme] {
-		finished.Port = 0
-	}
-	return &finished
-}
-
-// lowerRewrite adds a filter to what others do: a rule may have one for the host, and one for the path.
-func lowerRewrite(before *ir.Rewrite, f *gatewayv1.HTTPURLRewriteFilter) *ir.Rewrite {
-	if f == nil {
-		return before
-	}
-	r := &ir.Rewrite{}
-	if before != nil {
-		*r = *before
-	}
-	if f.Path != nil {
-		r.Path = lowerPathEdit(f.Path)
-	}
-	if f.Hostname != nil {
-		r.Host = string(*f.Hostname)
-	}
-	return r
-}
-
-func lowerPathEdit(p *gatewayv1.HTTPPathModifier) *ir.PathEdit {
-	switch {
-	case p == nil:
-		return nil
-	case p.Type == gatewayv1.PrefixMatchHTTPPathModifier && p.ReplacePrefixMatch != nil:
-		return &ir.PathEdit{Prefix: true, Value: *p.ReplacePrefixMatch}
-	case p.Type == gatewayv1.FullPathHTTPPathModifier && p.ReplaceFullPath != nil:
-		return &ir.PathEdit{Value: *p.ReplaceFullPath}
-	default:
-		return nil
-	}
-}
-
-// lowerMirror lowers a mirror. One that leads nowhere is left out: requests go their way without it.
-func (l *lowerer) lowerMirror(
-	route *gateway.Route, rule int, path *field.Path, f *gatewayv1.HTTPRequestMirrorFilter,
-) (m ir.Mirror, found bool) {
-	if f == nil {
-		return m, false
-	}
-	c, invalid := l.resolveChoice(route, path.Child("backendRef"), gatewayv1.BackendRef{BackendObjectReference: f.BackendRef})
-	if c.backend != nil {
-		l.secureBackend(&c, route, rule, mirrorPlace)
-	}
-	if invalid == nil && c.backend == nil {
-		return m, false // it was told why
-	}
-	if invalid != nil {
-		invalid.Detail += ": nothing is mirrored there"
-		l.rep.WarnFor(report.BackendNotFound, route, string(backend.ReasonFor(invalid)), invalid)
-		return m, false
-	}
-	m.Parts = ir.Million
-	switch {
-	case f.Percent != nil:
-		m.Parts = uint32(*f.Percent) * (ir.Million / 100)
-	case f.Fraction != nil:
-		of := int64(100)
-		if f.Fraction.Denominator != nil {
-			of = int64(*f.Fraction.Denominator)
-		}
-		m.Parts = uint32(min(int64(f.Fraction.Numerator)*ir.Million/max(of, 1), ir.Million))
-	}
-	if m.Parts == 0 {
-		return m, false
-	}
-	m.Cluster = l.addSharedCluster(l.likeService(c))
-	return m, true
-}
-
-// listTokenHeaders lists the headers that tokens of the rule's own sessions are in: the session's header, or the one of all
-// cookies, of which Envoy can take nothing but the whole. An envelope is opened before mirrors get their copies.
-func listTokenHeaders(action *ir.Route) (names []string) {
-	for i := range action.Policies {
-		name := cookieHeader
-		p := &action.Policies[i]
-		if p.Envelope {
-			continue
-		}
-		if p.Type == policyconfig.TypeHeader {
-			name = strings.ToLower(p.SessionName)
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// listBackendHeaders lists the headers that single backends get, which are for them alone: they may be credentials.
-func listBackendHeaders(action *ir.Route) (names []string) {
-	all := []ir.HeaderEdits{action.RequestHeaders}
-	for i := range action.Split {
-		all = append(all, action.Split[i].RequestHeaders)
-	}
-	for _, edit := range all {
-		for _, p := range slices.Concat(edit.Set, edit.Add) {
-			if !slices.Contains(names, p.Name) {
-				names = append(names, p.Name)
-			}
-		}
-	}
-	return names
-}
-
-const cookieHeader = "cookie"
-
-// editMirrors takes headers out of copies, but for what the rule writes into them itself. Where it has a say on the client's
-// cookies copies get none of those.
-func editMirrors(action *ir.Route, rule ir.HeaderEdits, hidden []string) {
-	if len(action.Mirrors) == 0 {
-		return
-	}
-	slices.Sort(hidden)
-	edit := ir.Mirror{Remove: slices.Compact(hidden)}
-	edit.KeepsCookies = slices.Contains(edit.Remove, cookieHeader) && !slices.Contains(rule.Remove, cookieHeader) &&
-		!slices.ContainsFunc(rule.Set, func(p ir.Pair) bool { return p.Name == cookieHeader })
-	for _, p := range slices.Concat(rule.Set, rule.Add) {
-		if slices.Contains(edit.Remove, p.Name) {
-			edit.Add = append(edit.Add, p)
-		}
-	}
-	for i := range action.Mirrors {
-		m := &action.Mirrors[i]
-		m.Remove, m.KeepsCookies, m.Add = edit.Remove, edit.KeepsCookies, edit.Add
-	}
-}
-
-// refuseSplitFilters refuses a rule whose backends change headers in ways of their own, and whose sessions make one cluster of
-// them: whose turn it is shows too late.
+// refuseSplitFilters refuses a rule whose backends change headers in ways of their own, and whose sessions make one
+// cluster of them: whose turn it is shows too late.
 func (l *lowerer) refuseSplitFilters(route *gateway.Route, path *field.Path, choices []choice) bool {
 	for _, c := range choices {
 		if c.equals(&choices[0].edits) {
@@ -391,8 +236,10 @@ func (l *lowerer) refuseSplitFilters(route *gateway.Route, path *field.Path, cho
 		}
 		l.rep.WarnForAt(report.SplitNotSupported, route, string(gatewayv1.RouteReasonUnsupportedValue),
 			path.Child("backendRefs").String(), fmt.Sprintf(
-				"filters of single backends are not supported where one session is for all of the rule's: every request of the rule gets %s",
-				strconv.Itoa(gateway.UnresolvedStatusCode(route))))
+				"filters of single backends are not supported where one session is for all of the rule's: every request of the "+
+					"rule gets %s",
+				strconv.Itoa(gateway.UnresolvedStatusCode(route)),
+			))
 		return true
 	}
 	return false

@@ -42,8 +42,8 @@ func (l *lowerer) checkHosts(rule string, choices []choice) {
 	}
 }
 
-// hostsOfSplit is what is expected of the hosts of a split under one session. The proxy's own answers, in the place of a backend
-// that has no host, are errors: outlier detection would take them out and give their share to the others.
+// hostsOfSplit is what is expected of the hosts of a split under one session. The proxy's own answers, in the place of
+// a backend that has no host, are errors: outlier detection would take them out and give their share to the others.
 func (l *lowerer) hostsOfSplit(route *gateway.Route, path *field.Path, first choice, choices []choice) ir.HostPolicy {
 	hosts := first.hosts()
 	answers := func(c choice) bool { return c.weight > 0 && (c.backend == nil || !c.backend.Ready()) }
@@ -56,8 +56,8 @@ func (l *lowerer) hostsOfSplit(route *gateway.Route, path *field.Path, first cho
 	return hosts
 }
 
-// likeService gives what leads to a backend without a rule of its own, copies of requests and connections, all that policies on the
-// Service say: rules for HTTP may share its cluster, which has one form.
+// likeService gives what leads to a backend without a rule of its own, copies of requests and connections, all that
+// policies on the Service say: rules for HTTP may share its cluster, which has one form.
 func (l *lowerer) likeService(c choice) choice {
 	if c.backend == nil {
 		return c

@@ -34,7 +34,8 @@ type Input struct {
 	BackendTLS *backendtls.Policies
 	// Decisions are about session persistence.
 	Decisions *policy.Decisions
-	// LocalClients is for clients on this machine only: advice about others is left out where a listener is on the loopback.
+	// LocalClients is for clients on this machine only: advice about others is left out where a listener is on the
+	// loopback.
 	LocalClients bool
 	// WithoutStreams leaves connections and datagrams out.
 	WithoutStreams bool
@@ -100,7 +101,8 @@ type lowerer struct {
 	Input
 	rep   *report.Report
 	rules map[ruleKey]*loweredRule
-	// client is the certificate of the Gateway whose routes are lowered, nil for none, and clients are those of all Gateways.
+	// client is the certificate of the Gateway whose routes are lowered, nil for none, and clients are those of all
+	// Gateways.
 	client   *ir.Certificate
 	clients  []*ir.Certificate
 	streams  map[streamKey][]choice
@@ -231,11 +233,15 @@ func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index in
 
 // isLowered reports whether a rule was lowered, for whichever client certificate: its policies are the same for all.
 func (l *lowerer) isLowered(rule *policy.Rule) bool {
-	return slices.ContainsFunc(l.clients, func(c *ir.Certificate) bool { return l.rules[ruleKey{rule, secretOf(c)}] != nil })
+	return slices.ContainsFunc(
+		l.clients,
+		func(c *ir.Certificate) bool { return l.rules[ruleKey{rule, secretOf(c)}] != nil },
+	)
 }
 
-// adviseTLS says once of a listener with plain HTTP, and of each route that has sessions there, that these are for TLS: clients do
-// not send a Secure cookie back, and issueOn: TLS issues nothing, unless a proxy before it ends TLS that the Gateway names.
+// adviseTLS says once of a listener with plain HTTP, and of each route that has sessions there, that these are for TLS:
+// clients do not send a Secure cookie back, and issueOn: TLS issues nothing, unless a proxy before it ends TLS that the
+// Gateway names.
 func (l *lowerer) adviseTLS(listener *gateway.Listener, route *gateway.Route, rule *policy.Rule, local bool) {
 	const cure = "; where a proxy before it ends TLS, name that in the Gateway's annotation " + gateway.TrustedAnnotation
 	for _, s := range rule.Sessions {
@@ -245,8 +251,8 @@ func (l *lowerer) adviseTLS(listener *gateway.Listener, route *gateway.Route, ru
 		case p.IssueOn == policyconfig.IssueOnTLS:
 			message = "sessions %s have issueOn: TLS, and %s is plain HTTP: no token is issued" + cure
 		case p.Cookie != nil && p.Cookie.Secure && !local:
-			message = "cookies of sessions %s are Secure, and %s is plain HTTP: clients send them back only to 127.0.0.1 and localhost, " +
-				"or through a proxy that speaks TLS" + cure
+			message = "cookies of sessions %s are Secure, and %s is plain HTTP: clients send them back only to 127.0.0.1 and " +
+				"localhost, or through a proxy that speaks TLS" + cure
 		}
 		if message != "" {
 			l.adviseOnce(listener, listener.Subject(), listener.Path(), fmt.Sprintf(message, "behind it", "it"))
@@ -261,39 +267,6 @@ func (l *lowerer) adviseOnce(key any, about report.Subject, path *field.Path, me
 	if !l.advised[key] {
 		l.advised[key] = true
 		l.rep.Advise(report.PlainCookie, about, path, message)
-	}
-}
-
-// refusedNames says of a header's name that no request has it.
-const refusedNames = "listeners refuse requests that have a header with an underscore in its name (400), as Envoy advises for edges: "
-
-// checkSessionHeader warns of a session header that no client can send.
-func (l *lowerer) checkSessionHeader(route *gateway.Route, path *field.Path, rule *policy.Rule) {
-	for _, s := range rule.Sessions {
-		if p := &s.Policies[0]; p.Type == policyconfig.TypeHeader && strings.Contains(p.SessionName, "_") {
-			l.rep.WarnAt(report.HeaderMatch, route, path.Child("sessionPersistence").String(),
-				refusedNames+"clients cannot send the session header "+p.SessionName+" back; give the session another name")
-			return
-		}
-	}
-}
-
-// checkHeaders notes header matches that the API says have no effect, and those that no request meets.
-func (l *lowerer) checkHeaders(route *gateway.Route, index int, path *field.Path, matches []gatewayv1.HTTPRouteMatch) {
-	for m, spec := range matches {
-		seen := map[string]bool{}
-		for h, header := range spec.Headers {
-			name := strings.ToLower(string(header.Name))
-			if seen[name] && !route.ExtraOf(index).EveryCondition {
-				l.rep.Advise(report.HeaderMatch, route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name"),
-					"the match names this header twice: only the first entry counts")
-			}
-			seen[name] = true
-			if strings.Contains(name, "_") {
-				l.rep.WarnAt(report.HeaderMatch, route, path.Child("matches").Index(m).Child("headers").Index(h).Child("name").String(),
-					refusedNames+"the match never holds; use a name with hyphens")
-			}
-		}
 	}
 }
 

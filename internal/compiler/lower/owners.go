@@ -28,7 +28,12 @@ func (l *lowerer) tellOwners(
 		return policies
 	}
 	if l.Owners == nil {
-		l.adviseOwners(route, path, choices, "who had an address before is known to who follows endpoints: limpet run or limpet serve")
+		l.adviseOwners(
+			route,
+			path,
+			choices,
+			"who had an address before is known to who follows endpoints: limpet run or limpet serve",
+		)
 	}
 	var owners []string
 	for _, c := range choices {
@@ -53,7 +58,8 @@ func (l *lowerer) tellOwners(
 	return policies
 }
 
-// list lists what there is to say of a backend's hosts: names where sessions follow them, and the pods at addresses that were others'.
+// list lists what there is to say of a backend's hosts: names where sessions follow them, and the pods at addresses
+// that were others'.
 func (o Owners) list(identity v1alpha1.Identity, b *backend.Backend) (owners []string) {
 	for _, e := range b.Endpoints {
 		host := e.Address.String()
@@ -70,7 +76,8 @@ func (o Owners) list(identity v1alpha1.Identity, b *backend.Backend) (owners []s
 
 // isSucceeded tells whether an endpoint terminates whose pod's name another has by now.
 func isSucceeded(e *ir.Endpoint, all []ir.Endpoint) bool {
-	return e.Draining && slices.ContainsFunc(all, func(other ir.Endpoint) bool { return other.Pod.Name == e.Pod.Name && !other.Draining })
+	return e.Draining &&
+		slices.ContainsFunc(all, func(other ir.Endpoint) bool { return other.Pod.Name == e.Pod.Name && !other.Draining })
 }
 
 // adviseOwners says that sessions are with addresses, where the input knows pods.
@@ -90,31 +97,37 @@ func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices [
 	}
 }
 
-// AdviseAddresses says once for each Gateway, on a target that knows nothing of pods, that its sessions are with addresses, whatever
-// they are meant to be with (S42). Where a policy says otherwise that is reported there.
+// AdviseAddresses says once for each Gateway, on a target that knows nothing of pods, that its sessions are with
+// addresses, whatever they are meant to be with (S42). Where a policy says otherwise that is reported there.
 func AdviseAddresses(ports []gateway.Port, decisions *policy.Decisions, plan *ir.Plan, rep *report.Report) {
 	told := map[*gatewayObject]bool{}
 	for _, r := range listAttachedRules(ports, decisions) {
 		g := r.listener.Gateway()
 		place := ir.RulePlace{Route: r.route.Ref(), Rule: r.index, Gateway: g.Ref(), Listener: r.listener.Name()}
-		if told[g] || r.decided.Refused || plan.Withheld[place] != "" || !slices.ContainsFunc(r.decided.Sessions, isWithAddress) {
+		if told[g] || r.decided.Refused || plan.Withheld[place] != "" ||
+			!slices.ContainsFunc(r.decided.Sessions, isWithAddress) {
 			continue
 		}
 		told[g] = true
-		rep.AdviseAt(report.AddressReuse, g, "",
-			"sessions behind it are with addresses: one that passes to another pod takes them along, until absoluteTimeout ends "+
-				"them, for nothing here tells the filter whose addresses are; identity: Address says that this is meant")
+		rep.AdviseAt(
+			report.AddressReuse,
+			g,
+			"",
+			"sessions behind it are with addresses: one that passes to another pod takes them along, until absoluteTimeout "+
+				"ends them, for nothing here tells the filter whose addresses are; identity: Address says that this is meant",
+		)
 	}
 }
 
-// isWithAddress tells whether a session is with an address where nothing is known of pods, and no policy says with what.
+// isWithAddress tells whether a session is with an address where nothing is known of pods, and no policy says with
+// what.
 func isWithAddress(s *policy.Session) bool {
 	_, written := s.Effective.Identity()
 	return !written
 }
 
-// AdviseUnissued says once of each listener with plain HTTP that sessions behind it with issueOn: TLS never begin, on a target whose
-// control plane says which proxies before it are believed that they end TLS.
+// AdviseUnissued says once of each listener with plain HTTP that sessions behind it with issueOn: TLS never begin, on a
+// target whose control plane says which proxies before it are believed that they end TLS.
 func AdviseUnissued(ports []gateway.Port, decisions *policy.Decisions, rep *report.Report) {
 	told := map[*gateway.Listener]bool{}
 	for _, r := range listAttachedRules(ports, decisions) {

@@ -20,7 +20,11 @@ import (
 
 // NewPlan gives what a target is written from whose control plane makes listeners, routes and clusters itself.
 func NewPlan(
-	objects *resource.Objects, ports []gateway.Port, decisions *policy.Decisions, backends *backend.Index, rep *report.Report,
+	objects *resource.Objects,
+	ports []gateway.Port,
+	decisions *policy.Decisions,
+	backends *backend.Index,
+	rep *report.Report,
 ) *ir.Plan {
 	p := &planner{
 		index: backends, classes: indexClasses(objects),
@@ -190,7 +194,10 @@ func (p *planner) newRule(of *ir.RouteObject, route *gateway.Route, index int) *
 		rule.Retries = retry.Attempts == nil || *retry.Attempts > 0
 		rule.RetriesCodes = rule.Retries && len(retry.Codes) > 0
 	}
-	rule.Mirrors = slices.ContainsFunc(spec.Filters, func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestMirror != nil })
+	rule.Mirrors = slices.ContainsFunc(
+		spec.Filters,
+		func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestMirror != nil },
+	)
 	for _, f := range spec.Filters {
 		if f.CORS != nil {
 			rule.CORS = lowerCORS(f.CORS)
@@ -265,9 +272,13 @@ func (p *planner) newSession(route *gateway.Route, s *policy.Session, backends [
 	return made
 }
 
-// revokeBackends has a session's policies revoke those of its backends that its documents revoke (S43): by what tokens call them, for
-// which are their hosts the control plane knows alone.
-func (p *planner) revokeBackends(route *gateway.Route, s *policy.Session, backends []*backend.Backend) []policyconfig.Policy {
+// revokeBackends has a session's policies revoke those of its backends that its documents revoke (S43): by what tokens
+// call them, for which are their hosts the control plane knows alone.
+func (p *planner) revokeBackends(
+	route *gateway.Route,
+	s *policy.Session,
+	backends []*backend.Backend,
+) []policyconfig.Policy {
 	revoked := s.Effective.RevokedBackends()
 	if len(revoked) == 0 {
 		return s.Policies

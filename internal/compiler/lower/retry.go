@@ -75,10 +75,11 @@ func (l *lowerer) adviseOfAnswers(t *RetryOutcome, route *gateway.Route, rule *f
 	if !action.Sticky || len(action.Retry.Codes) == 0 && len(action.Retry.On) == 0 {
 		return
 	}
-	why := "holds for requests that no session pins: what the host of a session answers its client gets, and the session stays"
+	why := "holds for requests that no session pins: what the host of a session answers its client gets, and the " +
+		"session stays"
 	if l.Native {
-		why = "moves sessions: the native filter names the host of a session to Envoy in no header, by which their requests could be told " +
-			"from others, and Envoy takes a request that it tries again off that host"
+		why = "moves sessions: the native filter names the host of a session to Envoy in no header, by which their " +
+			"requests could be told from others, and Envoy takes a request that it tries again off that host"
 	}
 	l.rep.Advise(report.RetryAdvice, route, rule.Child("retry", "codes"), why)
 	t.Notes = append(t.Notes, "retry.codes: "+why)

@@ -22,8 +22,8 @@ import (
 // revokedBackends are, by route, the backends that documents revoke for it alone, and whether it has them.
 type revokedBackends map[*gateway.Route]map[string]bool
 
-// revokeBackends has policies revoke the hosts of backends that their documents revoke (S43). In a merged cluster the proxy tells
-// no backends apart, and a token need not name one; which hosts a backend has is known here.
+// revokeBackends has policies revoke the hosts of backends that their documents revoke (S43). In a merged cluster the
+// proxy tells no backends apart, and a token need not name one; which hosts a backend has is known here.
 func (l *lowerer) revokeBackends(
 	route *gateway.Route, path *field.Path, policies []policyconfig.Policy, session *policy.Session, choices ...choice,
 ) []policyconfig.Policy {
@@ -46,8 +46,11 @@ func (l *lowerer) revokeBackends(
 		if n := len(of.Hosts) + len(hosts); n > policyconfig.MaxRevokedHosts { // rather too much than too little
 			of.NotBefore = max(of.NotBefore, latest)
 			l.rep.WarnAt(report.Revocation, route, path.Child("backendRefs").String(), fmt.Sprintf(
-				"Too many: %d: a policy revokes at most %d hosts, and its backends have more: all sessions of the rule that began before are void",
-				n, policyconfig.MaxRevokedHosts))
+				"Too many: %d: a policy revokes at most %d hosts, and its backends have more: all sessions of the rule that "+
+					"began before are void",
+				n,
+				policyconfig.MaxRevokedHosts,
+			))
 			continue
 		}
 		of.Hosts = slices.Concat(of.Hosts, hosts)
@@ -55,10 +58,14 @@ func (l *lowerer) revokeBackends(
 	return policies
 }
 
-// revokeNames voids all sessions of a rule where a backend is revoked whose hosts are behind names: the proxy alone knows their
-// addresses.
+// revokeNames voids all sessions of a rule where a backend is revoked whose hosts are behind names: the proxy alone
+// knows their addresses.
 func (l *lowerer) revokeNames(
-	route *gateway.Route, path *field.Path, policies []policyconfig.Policy, revoked []precedence.RevokedBackend, choices []choice,
+	route *gateway.Route,
+	path *field.Path,
+	policies []policyconfig.Policy,
+	revoked []precedence.RevokedBackend,
+	choices []choice,
 ) []policyconfig.Policy {
 	for _, r := range revoked {
 		named := slices.ContainsFunc(choices, func(c choice) bool {
@@ -72,16 +79,22 @@ func (l *lowerer) revokeNames(
 			policies[i].Revocation.NotBefore = max(policies[i].Revocation.NotBefore, r.Before)
 		}
 		l.rep.WarnAt(report.Revocation, route, path.Child("backendRefs").String(), fmt.Sprintf(
-			"the hosts of %s are behind names, so no token tells whether it is of one: all sessions of the rule that began before are void",
-			r.Backend))
+			"the hosts of %s are behind names, so no token tells whether it is of one: all sessions of the rule that began "+
+				"before are void",
+			r.Backend,
+		))
 	}
 	return policies
 }
 
 func isNamed(e ir.Endpoint) bool { return e.Host != "" }
 
-// listRevokedHosts lists the hosts of the choices that are revoked, as the filter has them, and the latest time of them.
-func (l *lowerer) listRevokedHosts(revoked []precedence.RevokedBackend, choices []choice) (hosts []string, latest policyconfig.Time) {
+// listRevokedHosts lists the hosts of the choices that are revoked, as the filter has them, and the latest time of
+// them.
+func (l *lowerer) listRevokedHosts(
+	revoked []precedence.RevokedBackend,
+	choices []choice,
+) (hosts []string, latest policyconfig.Time) {
 	for _, c := range choices {
 		for _, r := range revoked {
 			if c.backend == nil || r.Backend != c.backend.Name {
@@ -99,7 +112,8 @@ func (l *lowerer) listRevokedHosts(revoked []precedence.RevokedBackend, choices 
 	return slices.Compact(hosts), latest
 }
 
-// listAddresses are those of a backend's hosts: of pods that are not ready, too, for their sessions come back with them.
+// listAddresses are those of a backend's hosts: of pods that are not ready, too, for their sessions come back with
+// them.
 func listAddresses(b *backend.Backend) (all []netip.AddrPort) {
 	for i := range b.Endpoints {
 		if e := &b.Endpoints[i]; e.Host == "" {
@@ -130,7 +144,10 @@ func (all revokedBackends) advise(rep *report.Report) {
 		for _, name := range slices.Sorted(maps.Keys(all[route])) {
 			if !all[route][name] {
 				rep.AdviseAt(report.Revocation, route, "spec.rules", fmt.Sprintf(
-					"revocation.backends of a policy for it names %q, which is no backend of its rules with this policy: it revokes nothing there", name))
+					"revocation.backends of a policy for it names %q, which is no backend of its rules with this policy: it revokes "+
+						"nothing there",
+					name,
+				))
 			}
 		}
 	}

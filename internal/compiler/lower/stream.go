@@ -23,14 +23,15 @@ func (l *lowerer) closeTLSHost(domain string) ir.TLSHost {
 	return ir.TLSHost{Domain: domain, Stream: l.endStream()}
 }
 
-// lowerTLSStream gives what a server name's connections get. Where TLS should end at the proxy and there is no certificate,
-// they end, or, if the name is the only one, there is nothing.
+// lowerTLSStream gives what a server name's connections get. Where TLS should end at the proxy and there is no
+// certificate, they end, or, if the name is the only one, there is nothing.
 func (l *lowerer) lowerTLSStream(h gateway.Host, only bool) []ir.TLSHost {
 	if l.WithoutStreams {
 		return nil
 	}
 	host := ir.TLSHost{
-		Domain: h.Domain, Certificates: h.Listener.Certificates(), Options: h.Listener.TLSOptions(), Stream: l.lowerStream(h, false),
+		Domain: h.Domain, Certificates: h.Listener.Certificates(), Options: h.Listener.TLSOptions(),
+		Stream: l.lowerStream(h, false),
 	}
 	if len(host.Certificates) == 0 && !h.Listener.PassesThrough() {
 		if only {
@@ -46,8 +47,8 @@ func (l *lowerer) endStream() *ir.Stream {
 	return &ir.Stream{Cluster: l.addCluster(ir.Cluster{Name: nowhere})}
 }
 
-// lowerStream lowers the rule that a host's connections or datagrams belong to. Without one they end. Of two rules the second is
-// told that it gets nothing.
+// lowerStream lowers the rule that a host's connections or datagrams belong to. Without one they end. Of two rules the
+// second is told that it gets nothing.
 func (l *lowerer) lowerStream(h gateway.Host, udp bool) *ir.Stream {
 	if len(h.Streams) == 0 {
 		return l.endStream()
@@ -58,8 +59,13 @@ func (l *lowerer) lowerStream(h gateway.Host, udp bool) *ir.Stream {
 	for _, m := range h.Streams[1:] {
 		path := field.NewPath("spec", "rules").Index(m.Rule)
 		l.resolveStream(streamKey{m.Route, m.Rule, secured, client})
-		l.rep.Advise(report.EqualMatch, m.Route, path, fmt.Sprintf("%s, which goes first, has all that listener %s of Gateway %s gets%s",
-			first.Route, h.Listener.Name(), h.Listener.Gateway().Key(), forDomain(h)))
+		l.rep.Advise(
+			report.EqualMatch,
+			m.Route,
+			path,
+			fmt.Sprintf("%s, which goes first, has all that listener %s of Gateway %s gets%s",
+				first.Route, h.Listener.Name(), h.Listener.Gateway().Key(), forDomain(h)),
+		)
 	}
 	return l.newStream(streamKey{first.Route, first.Rule, secured, client}, udp)
 }
@@ -72,8 +78,8 @@ func forDomain(h gateway.Host) string {
 	return ""
 }
 
-// streamKey names a rule of a route for connections. Secured ones go to their backends as BackendTLSPolicies say; where TLS passes
-// through, it is the client's own.
+// streamKey names a rule of a route for connections. Secured ones go to their backends as BackendTLSPolicies say; where
+// TLS passes through, it is the client's own.
 type streamKey struct {
 	route   *gateway.Route
 	rule    int
@@ -138,12 +144,17 @@ func (l *lowerer) addStreamCluster(c choice) string {
 	return l.addSharedCluster(c)
 }
 
-// addDatagramCluster gives a rule's own cluster of several backends, for Envoy shares datagrams out among the hosts of one.
+// addDatagramCluster gives a rule's own cluster of several backends, for Envoy shares datagrams out among the hosts of
+// one.
 func (l *lowerer) addDatagramCluster(route *gateway.Route, index int, choices []choice) string {
 	cluster := ir.Cluster{Name: fmt.Sprintf("udproute/%s/rule/%d", route.Key(), index)}
 	var origins []origin
 	for _, c := range choices {
-		locality, from := ir.Locality{Name: "discard", Weight: c.weight, Endpoints: []ir.Endpoint{{Address: discard}}}, origin{}
+		locality, from := ir.Locality{
+			Name:      "discard",
+			Weight:    c.weight,
+			Endpoints: []ir.Endpoint{{Address: discard}},
+		}, origin{}
 		if c.backend != nil && c.backend.Ready() {
 			locality, from = ir.Locality{Name: c.backend.Name, Weight: c.weight}, newOrigin(c, true)
 		}

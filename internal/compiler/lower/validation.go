@@ -14,7 +14,8 @@ import (
 // mirrorPlace stands for the mirror among a rule's backendRefs.
 const mirrorPlace = -1
 
-// secureBackend has a choice spoken to as its rule says of the backendRef. Nothing is sent where nothing can be verified.
+// secureBackend has a choice spoken to as its rule says of the backendRef. Nothing is sent where nothing can be
+// verified.
 func (l *lowerer) secureBackend(c *choice, route *gateway.Route, rule, place int) {
 	extra := route.ExtraOf(rule)
 	b := extra.Mirror
@@ -32,7 +33,11 @@ func (l *lowerer) secureBackend(c *choice, route *gateway.Route, rule, place int
 	}
 	authorities, why := l.BackendTLS.FindAuthorities(route.Namespace, v.CASecret)
 	if why != "" {
-		l.rep.Warn(report.BackendTLS, route, field.Invalid(path.Child("validation", "caSecret"), v.CASecret, why+": nothing is sent there"))
+		l.rep.Warn(
+			report.BackendTLS,
+			route,
+			field.Invalid(path.Child("validation", "caSecret"), v.CASecret, why+": nothing is sent there"),
+		)
 		c.backend = nil
 		return
 	}
@@ -44,7 +49,8 @@ func (l *lowerer) secureBackend(c *choice, route *gateway.Route, rule, place int
 	c.showClient(l.client)
 }
 
-// serverName is what is asked for: the host that requests get, the backendRef's own before the rule's; empty for nothing.
+// serverName is what is asked for: the host that requests get, the backendRef's own before the rule's; empty for
+// nothing.
 func serverName(route *gateway.Route, index, place int) string {
 	rule := &route.Value.Spec.Rules[index]
 	var own []gatewayv1.HTTPRouteFilter

@@ -6,7 +6,7 @@
 // at hand. So a result's dependencies are a value, which can be listed, compared and tested, and not something that a
 // reader must find out.
 //
-// Three rules make results from a table the same as those made anew:
+// Three rules make results from a table the same as those made again:
 //
 //   - The function that makes a result gets its inputs, and reads nothing else that can change.
 //   - A result that is in a table is not changed, and neither are its inputs.
@@ -33,7 +33,7 @@ type Inputs[K comparable, I any] interface {
 type Whole struct{}
 
 // Table keeps the last result of a step for each part. Several goroutines may use it at once. A nil table keeps
-// nothing, so that every result is made anew.
+// nothing, so that every result is made again.
 type Table[K comparable, I Inputs[K, I], R any] struct {
 	name    string
 	mayKeep func(R) bool // nil if every result may be
@@ -55,8 +55,8 @@ func NewTable[K comparable, I Inputs[K, I], R any](name string) *Table[K, I, R] 
 	return &Table[K, I, R]{name: name, entries: map[K]*entry[I, R]{}}
 }
 
-// NewSilentTable makes one for a step that reports what it finds. A result about which there was something to say is made
-// anew every time: what was said names lines of files, and those move while the objects stay the same.
+// NewSilentTable makes one for a step that reports what it finds. A result about which there was something to say is
+// made again every time: what was said names lines of files, and those move while the objects stay the same.
 func NewSilentTable[K comparable, I Inputs[K, I], R interface{ Silent() bool }](name string) *Table[K, I, R] {
 	t := NewTable[K, I, R](name)
 	t.mayKeep = func(result R) bool { return result.Silent() }

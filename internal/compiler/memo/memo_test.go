@@ -68,7 +68,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// take asks a table for parts, and compares what it gives with what is made anew.
+// take asks a table for parts, and compares what it gives with what is made again.
 func (w *worker) take(t *testing.T, table *Table[string, part, *word], requests string) {
 	t.Helper()
 	for request := range strings.FieldsSeq(requests) {

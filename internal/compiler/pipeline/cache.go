@@ -7,7 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 )
 
-// Cache keeps the results of steps from one Run to the next; see package memo. It serves one at a time. The zero value keeps nothing.
+// Cache keeps the results of steps from one Run to the next; see package memo. It serves one at a time. The zero value
+// keeps nothing.
 type Cache struct {
 	topology *memo.Table[memo.Whole, gateway.Input, *gateway.Topology]
 	backends *memo.Table[backend.PortKey, backend.PortInputs, *backend.ServicePort]

@@ -1,5 +1,5 @@
-// Package pipeline takes the compiler's steps from typed objects to the neutral configuration, in their order, for all of an
-// input or for a part of it.
+// Package pipeline takes the compiler's steps from typed objects to the neutral configuration, in their order, for all
+// of an input or for a part of it.
 //
 //	gateway        listeners and routes to an ordered list of matches for each hostname
 //	backend        backendRefs to Services' endpoints
@@ -8,8 +8,9 @@
 //	policy         a rule's session persistence to session policies, by precedence
 //	lower          all of it to ir, the neutral configuration
 //
-// The order stands here once. A compilation from scratch is one [Run] with every object; package follow takes one for the frame,
-// which makes what all parts share, and one for each group of routes. Steps see what their [Input] has, and nothing else.
+// The order stands here once. A compilation from scratch is one [Run] with every object; package follow takes one for
+// the frame, which makes what all parts share, and one for each group of routes. Steps see what their [Input] has, and
+// nothing else.
 package pipeline
 
 import (
@@ -29,8 +30,8 @@ import (
 
 // Settings are what does not change from one compilation of an input to the next.
 type Settings struct {
-	// ControlPlane is the controllerName of a target's own control plane, which makes listeners, routes and clusters itself;
-	// empty where limpet makes them. PlatformBackends are the kinds of it that routes may lead to.
+	// ControlPlane is the controllerName of a target's own control plane, which makes listeners, routes and clusters
+	// itself; empty where limpet makes them. PlatformBackends are the kinds of it that routes may lead to.
 	ControlPlane     gatewayv1.GatewayController
 	PlatformBackends []schema.GroupKind
 	// Bind is where Gateways listen that say nothing of it.
@@ -54,8 +55,8 @@ type Settings struct {
 	Policy policy.Options
 	// LocalClients leaves out advice about clients on other machines.
 	LocalClients bool
-	// WithoutPods is for a target that knows nothing of pods, NamePods for proxies that are to know their names, and Native for the native
-	// filter.
+	// WithoutPods is for a target that knows nothing of pods, NamePods for proxies that are to know their names, and
+	// Native for the native filter.
 	WithoutPods, NamePods, Native bool
 }
 
@@ -71,7 +72,8 @@ type Input struct {
 	Layout *gateway.Layout
 	// Targets are what policies can be attached to; nil to find them among the objects.
 	Targets *policy.Targets
-	// Listening says where Gateways may listen, and who goes first, and HeldNames are the sessions' names in the last result.
+	// Listening says where Gateways may listen, and who goes first, and HeldNames are the sessions' names in the last
+	// result.
 	Listening gateway.Listening
 	HeldNames policy.HeldNames
 	// Selection is which pods Services select and have left; nil where nothing watches pods.
@@ -94,14 +96,14 @@ type Part struct {
 	Decisions *policy.Decisions
 	Backends  *backend.Index
 	Shared    *Shared
-	// Plan is what emitters write from, and Lowered what rules come to in it; the latter is empty where a control plane makes routes and
-	// clusters itself.
+	// Plan is what emitters write from, and Lowered what rules come to in it; the latter is empty where a control plane
+	// makes routes and clusters itself.
 	Plan *ir.Plan
 	lower.Lowered
 }
 
-// Run takes the steps. What there is to say goes to the report; of Gateways and of the attachment of policies it is said by the
-// part that makes what is shared.
+// Run takes the steps. What there is to say goes to the report; of Gateways and of the attachment of policies it is
+// said by the part that makes what is shared.
 func Run(in Input, rep *report.Report) *Part {
 	p, others := &Part{Shared: in.Shared}, rep
 	if p.Shared == nil {
@@ -174,8 +176,9 @@ func (in *Input) lower(p *Part, rep *report.Report) {
 		return
 	}
 	p.Lowered = *lower.Lower(ports, lower.Input{
-		Backends: p.Backends, BackendTLS: p.Shared.BackendTLS, LoadBalancing: p.Shared.LoadBalancing, RetryBudgets: p.Shared.Budgets,
-		Decisions: p.Decisions, Draining: in.Draining, Owners: in.Owners, LocalClients: in.LocalClients,
+		Backends: p.Backends, BackendTLS: p.Shared.BackendTLS, LoadBalancing: p.Shared.LoadBalancing,
+		RetryBudgets: p.Shared.Budgets,
+		Decisions:    p.Decisions, Draining: in.Draining, Owners: in.Owners, LocalClients: in.LocalClients,
 		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, NamePods: in.NamePods, Native: in.Native,
 	}, rep)
 	p.Plan = &ir.Plan{Proxy: p.Config}

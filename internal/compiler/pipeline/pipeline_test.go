@@ -52,9 +52,9 @@ func TestRunPart(t *testing.T) {
 	of := Run(newInput(whole), rep)
 	ofGateway := "Gateway shop/bad: spec.listeners[0].tls.certificateRefs[0].name: "
 	missing := func(line string) bool { return strings.HasPrefix(line, ofGateway) }
-	said := listLines(rep)
-	if !slices.ContainsFunc(said, missing) {
-		t.Errorf("the whole does not say that a listener has no certificate: %q", said)
+	problems := listLines(rep)
+	if !slices.ContainsFunc(problems, missing) {
+		t.Errorf("the whole does not say that a listener has no certificate: %q", problems)
 	}
 	var clusters []ir.Cluster
 	var policies []policyconfig.Policy
@@ -67,7 +67,7 @@ func TestRunPart(t *testing.T) {
 		p := Run(in, parts).Plan.Proxy
 		clusters, policies = append(clusters, p.Clusters...), append(policies, p.Policies...)
 	}
-	if want := slices.DeleteFunc(said, missing); !slices.Equal(listLines(parts), want) {
+	if want := slices.DeleteFunc(problems, missing); !slices.Equal(listLines(parts), want) {
 		t.Errorf("parts say %q, the whole %q", listLines(parts), want)
 	}
 	slices.SortFunc(clusters, func(a, b ir.Cluster) int { return cmp.Compare(a.Name, b.Name) })

@@ -53,7 +53,8 @@ func (in *Input) share(rep *report.Report) *Shared {
 	return shared
 }
 
-// newPlaces are the addresses that endpoints may not have; nil where a control plane of the target's own finds endpoints.
+// newPlaces are the addresses that endpoints may not have; nil where a control plane of the target's own finds
+// endpoints.
 func (in *Input) newPlaces(claims gateway.Claims) *backend.Places {
 	if in.ControlPlane != "" {
 		return nil

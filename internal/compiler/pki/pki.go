@@ -1,5 +1,5 @@
-// Package pki reads certificates and private keys from PEM, and says of those that Envoy would not take why: it refuses a whole
-// configuration for a bad one. No error shows what was read.
+// Package pki reads certificates and private keys from PEM, and says of those that Envoy would not take why: it refuses
+// a whole configuration for a bad one. No error shows what was read.
 package pki
 
 import (
@@ -41,8 +41,8 @@ func ParseKeyPair(chain, private []byte) (c ir.Certificate, why string) {
 	return c, explainWeakKey(pair.Leaf)
 }
 
-// ParseAuthorities gives the certificates in a text without what may stand around them; empty if there is none, or one that
-// can't be read.
+// ParseAuthorities gives the certificates in a text without what may stand around them; empty if there is none, or one
+// that can't be read.
 func ParseAuthorities(text string) (all string) {
 	for _, block := range decode([]byte(text)) {
 		if block.Type != certificateBlock {

@@ -9,10 +9,15 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// findAncestorLimit finds where policies of any kind have no effect because their status can't list the Gateway (S63). That
-// has to be known before anything is merged.
+// findAncestorLimit finds where policies of any kind have no effect because their status can't list the Gateway (S63).
+// That has to be known before anything is merged.
 func findAncestorLimit(
-	objects *resource.Objects, targets *Targets, attached *attachedPolicies, rules []*attachedRule, o Options, rep *report.Report,
+	objects *resource.Objects,
+	targets *Targets,
+	attached *attachedPolicies,
+	rules []*attachedRule,
+	o Options,
+	rep *report.Report,
 ) *ancestors.Limit {
 	in := ancestors.Input{
 		Objects: objects, Attachments: listAttachments(objects, targets, attached), Order: o.Order, Paths: listPaths(rules),
@@ -24,7 +29,11 @@ func findAncestorLimit(
 }
 
 // listAttachments gives what became of the targets of policies of all kinds.
-func listAttachments(objects *resource.Objects, targets *Targets, attached *attachedPolicies) iter.Seq[ancestors.Attachment] {
+func listAttachments(
+	objects *resource.Objects,
+	targets *Targets,
+	attached *attachedPolicies,
+) iter.Seq[ancestors.Attachment] {
 	return func(yield func(ancestors.Attachment) bool) {
 		for i := range attached.attachments {
 			a := &attached.attachments[i]

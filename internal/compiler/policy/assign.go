@@ -6,38 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
-// HeldName is a session's name as it was claimed and as it was emitted in the last result.
-type HeldName struct {
-	Written, Emitted string
-	// Shares says, of the scope that a rule has by itself, that it shared the sessions of its route.
-	Shares bool
-}
-
-// HeldNames has them by the sessions' scopes.
-type HeldNames map[string]HeldName
-
-// HeldNames gives those of the sessions that are on.
-func (d *Decisions) HeldNames() HeldNames {
-	held := HeldNames{}
-	for _, p := range d.Paths {
-		if p.Name != "" && p.Withheld == "" {
-			held[p.Scope] = p.held
-			if p.ofRoute {
-				held[RuleIdentity(p.Route, p.Rule).Scope()] = HeldName{Shares: true}
-			}
-		}
-	}
-	return held
-}
-
 // assignedName is what becomes of a claim.
 type assignedName struct {
-	// shared is the name with a suffix where rules that share it would collide (S26), and text the one that the session has, which is
-	// another where a rule of another name's would collide with it (S28): rival says which goes first.
+	// shared is the name with a suffix where rules that share it would collide (S26), and text the one that the session
+	// has, which is another where a rule of another name's would collide with it (S28): rival says which goes first.
 	shared, text string
 	rival        string
 	// withheld says why there is no session; empty if there is one.
@@ -50,7 +25,8 @@ type namedRule struct {
 	names []assignedName // one for each claim
 }
 
-// claimant is one scope with the claims to one name that it has: those of one rule on all listeners, or of all rules of an XBackend.
+// claimant is one scope with the claims to one name that it has: those of one rule on all listeners, or of all rules of
+// an XBackend.
 type claimant struct {
 	scope, name string
 	claims      []*claim
@@ -92,12 +68,16 @@ func (c *claim) describeLost() string {
 	if len(c.lost) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, whose override would hold here, has no room for %s in its status: the rule has no session", c.lost[0], c.gateway)
+	return fmt.Sprintf(
+		"%s, whose override would hold here, has no room for %s in its status: the rule has no session",
+		c.lost[0],
+		c.gateway,
+	)
 }
 
-// suffixShared suffixes a name that a policy above the rules gives to several of a namespace whose cookies would collide (S26).
-// All of them get one, so that it does not matter which rule is read first; a scope has it on every path. A session keeps the name
-// that it had, be it the plain one or that with the suffix.
+// suffixShared suffixes a name that a policy above the rules gives to several of a namespace whose cookies would
+// collide (S26). All of them get one, so that it does not matter which rule is read first; a scope has it on every
+// path. A session keeps the name that it had, plain or with the suffix.
 func (a *assignment) suffixShared() {
 	groups := map[writtenName][]*claim{}
 	for _, c := range a.claims {
@@ -137,8 +117,9 @@ func findColliding(all []*claimant) map[*claimant]bool {
 	return colliding
 }
 
-// qualifyCookies settles who has a cookie's name that several scopes claim (S28): the first, and the others get names that are
-// qualified by their scopes. Applications' own names are theirs: they go before all others, and several rules may have one.
+// qualifyCookies gives a cookie's name that several scopes claim (S28) to the first, and the others get names
+// that are qualified by their scopes. Applications' own names are theirs: they go before all others, and several rules
+// may have one.
 func (a *assignment) qualifyCookies() {
 	own := a.listClaimants(a.valid, (*claim).isOwnCookie)
 	everyone := append(a.listClaimants(a.valid, (*claim).isEnvelope), own...)
@@ -191,9 +172,9 @@ func (a *assignment) qualify(x *claimant, accepted *nameIndex) (name, rival stri
 	return name, rival
 }
 
-// withholdHeaders withholds the sessions whose header is that of another namespace's, on a Gateway and host that both serve (S29): a
-// client that keeps one value of a header for an origin would lose the other's session with each request. So it does those whose header is
-// in an access log (S78): whoever reads that could be any of its users.
+// withholdHeaders withholds the sessions whose header is that of another namespace's, on a Gateway and host that both
+// serve (S29): a client that keeps one value of a header for an origin would lose the other's session with each
+// request. So it does those whose header is in an access log (S78): whoever reads that could be any of its users.
 func (a *assignment) withholdHeaders() {
 	headers := a.listClaimants(a.valid, func(c *claim) bool { return !c.isCookie() })
 	slices.SortStableFunc(headers, a.compare)
@@ -201,7 +182,10 @@ func (a *assignment) withholdHeaders() {
 	for _, x := range headers {
 		if a.logged != nil && a.logged(x.name) {
 			for _, c := range x.claims {
-				a.names[c].withheld = fmt.Sprintf("the header %s is in the access log, by --access-log-fields: the rule has no session", x.name)
+				a.names[c].withheld = fmt.Sprintf(
+					"the header %s is in the access log, by --access-log-fields: the rule has no session",
+					x.name,
+				)
 			}
 			continue
 		}
@@ -234,14 +218,15 @@ func (a *assignment) listClaimants(claims []*claim, include func(*claim) bool) (
 	return all
 }
 
-// wasQualified reports whether the name had a suffix in the last result. It keeps it while limpet watches, for taking the
-// plain name would end the sessions.
+// wasQualified reports whether the name had a suffix in the last result. It keeps it while limpet watches, for taking
+// the plain name would end the sessions.
 func (a *assignment) wasQualified(x *claimant) bool {
 	h := a.held[x.scope]
 	return h.Written == x.name && h.Emitted != x.name
 }
 
-// compare puts the claimant that goes first before the other: the incumbent, then the older route's, then by the rules' order.
+// compare puts the claimant that goes first before the other: the one that had the name, then the older route's, then
+// by the rules' order.
 func (a *assignment) compare(x, y *claimant) int {
 	if was := a.held[x.scope].Emitted == x.name; was != (a.held[y.scope].Emitted == y.name) {
 		if was {
@@ -251,55 +236,4 @@ func (a *assignment) compare(x, y *claimant) int {
 	}
 	c, d := x.claims[0], y.claims[0]
 	return cmp.Or(a.order.Compare(c.route.Origin(), d.route.Origin()), cmp.Compare(c.rule, d.rule))
-}
-
-func (c *claim) ruleName() string { return fmt.Sprintf("%s rule %d", c.route, c.rule) }
-
-// listRenames lists the names that were suffixed: first for the backends of a rule, then for other rules of a namespace, then
-// for those of others.
-func listRenames(rules []*namedRule) (renames []Rename) {
-	for i, semanticsRule := range renamingRules {
-		for _, r := range rules {
-			for j, c := range r.claims {
-				names := [...]string{c.written, c.name, r.names[j].shared, r.names[j].text}
-				if names[i] == names[i+1] {
-					continue
-				}
-				rename := Rename{
-					Route: c.route, Rule: c.rule, SemanticsRule: semanticsRule, From: names[i], To: names[i+1],
-					At: c.namePath(), Rival: r.names[j].rival,
-				}
-				if c.nameField != nil {
-					rename.By = c.nameField.FieldValue
-				}
-				renames = append(renames, rename)
-			}
-		}
-	}
-	return renames
-}
-
-// renamingRules are the rules of semantics by which names are suffixed, in their order.
-var renamingRules = []string{"S27", "S26", "S28"}
-
-// CompareRenames puts renames of several parts of an input into the order that they have in one.
-func CompareRenames(a, b Rename) int {
-	step := func(r Rename) int { return slices.Index(renamingRules, r.SemanticsRule) }
-	return cmp.Or(cmp.Compare(step(a), step(b)), resource.ByAge(a.Route, b.Route))
-}
-
-// namePath is the field of the route that a message about the session's name is best put at.
-func (c *claim) namePath() string {
-	if c.nameField != nil && c.nameField.Origin.Ref == c.route.Ref() {
-		return c.nameField.Path
-	}
-	return c.fieldPath().String()
-}
-
-// findHeld gives what is remembered of the session's name: what was claimed before the last suffix.
-func (s *configuredSession) findHeld() HeldName {
-	if s.assigned.text != s.assigned.shared {
-		return HeldName{Written: s.assigned.shared, Emitted: s.assigned.text}
-	}
-	return HeldName{Written: s.name, Emitted: s.assigned.text}
 }

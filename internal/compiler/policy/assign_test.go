@@ -78,8 +78,8 @@ func TestBackendsCollide(t *testing.T) {
 	}
 }
 
-// TestBackendsAreToldOfTheirNames: where both names of a rule are another's, both are told.
-func TestBackendsAreToldOfTheirNames(t *testing.T) {
+// TestRenamedBackendsAreReported: where both names of a rule are another's, both are told.
+func TestRenamedBackendsAreReported(t *testing.T) {
 	rules := "[{backendRefs: [" + xbackendRef("x1") + ", " + xbackendRef("x2") + "]}]"
 	s := takeSteps(t, Options{}, xbackend("x1"), xbackend("x2"), routeOn("one", "a", "", "["+ruleWith("/", "{sessionName: cart, type: Cookie}")+"]"),
 		policyOn(strings.Replace(onRoute, "name: r", "name: a", 1), "cookie: {path: /}"), routeOn("one", "r", "", rules))
@@ -117,10 +117,10 @@ func TestSquattedNames(t *testing.T) {
 	}
 }
 
-// TestIncumbentNames: a session keeps the name that it had, the plain one or the qualified one, whoever is older.
+// TestHeldNames: a session keeps the name that it had, the plain one or the qualified one, whoever is older.
 //
 // requirements: S28, S75
-func TestIncumbentNames(t *testing.T) {
+func TestHeldNames(t *testing.T) {
 	cart := "[" + ruleWith("/", "{sessionName: cart}") + "]"
 	both := []string{routeOn("one", "a", "", cart), routeOn("one", "z", "", cart)}
 	scope := takeSteps(t, Options{}, both[1]).named[0].claims[0].scope
@@ -142,11 +142,11 @@ func TestIncumbentNames(t *testing.T) {
 	}
 }
 
-// TestIncumbentsOfSharedNames: a rule that comes to another of its route, under a policy's name for both, gets another name; the
+// TestHeldSharedNames: a rule that comes to another of its route, under a policy's name for both, gets another name; the
 // cookie of the rule that was there stays what it is, also when it is alone again.
 //
 // requirements: S26, S28
-func TestIncumbentsOfSharedNames(t *testing.T) {
+func TestHeldSharedNames(t *testing.T) {
 	rule := func(name string) string {
 		return "{name: " + name + ", " + strings.TrimPrefix(plainRule("/", "a"), "{")
 	}

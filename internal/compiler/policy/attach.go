@@ -28,7 +28,10 @@ func (a *attachedPolicies) blocksOn(path precedence.TrafficPath, limit *ancestor
 	if limit == nil {
 		return blocks
 	}
-	return slices.DeleteFunc(blocks, func(b precedence.SettingsBlock) bool { return limit.Reached(b.Origin.Ref, path.Gateway) })
+	return slices.DeleteFunc(
+		blocks,
+		func(b precedence.SettingsBlock) bool { return limit.Reached(b.Origin.Ref, path.Gateway) },
+	)
 }
 
 // lostOverrides gives the policies whose overrides would hold on a path if their status could list its Gateway (S63).
@@ -51,7 +54,10 @@ func attachPolicies(
 	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies)
 	a := &attacher{
 		attachedPolicies: &attachedPolicies{
-			index: make(precedence.Index, policies), attachments: make([]Attachment, 0, policies), invalidBackends: map[object.Ref]bool{},
+			index: make(
+				precedence.Index,
+				policies,
+			), attachments: make([]Attachment, 0, policies), invalidBackends: map[object.Ref]bool{},
 		},
 		targets: targets, classes: o.ClassPolicies, rep: rep,
 	}
@@ -129,7 +135,8 @@ func (a *attacher) attachSessionPolicy(v *validatedPolicy) {
 
 // attachTo attaches blocks to one target, if it is there.
 func (a *attacher) attachTo(att Attachment, reported bool, blocks []precedence.SettingsBlock) {
-	if att.Reason == "" && att.Target.Kind != object.KindNamespace && !a.targets.exists[att.Target] { // a policy's own namespace is there
+	// a policy's own namespace is there
+	if att.Reason == "" && att.Target.Kind != object.KindNamespace && !a.targets.exists[att.Target] {
 		att.Reason, att.Message = report.ReasonTargetNotFound, "there is no "+att.Target.String()+" in the input"
 	}
 	a.attachments = append(a.attachments, att)
@@ -137,7 +144,13 @@ func (a *attacher) attachTo(att Attachment, reported bool, blocks []precedence.S
 	case att.Reason == "":
 		a.index.Add(att.Target, blocks)
 	case !reported:
-		a.rep.WarnForAt(report.TargetNotFound, att.Subject, att.Reason, att.Path, att.Message+": the policy has no effect there")
+		a.rep.WarnForAt(
+			report.TargetNotFound,
+			att.Subject,
+			att.Reason,
+			att.Path,
+			att.Message+": the policy has no effect there",
+		)
 	}
 }
 
@@ -150,7 +163,8 @@ func joinFaults(faults policyconfig.ErrorList) string {
 	return strings.Join(all, "; ")
 }
 
-// attachTrafficPolicy attaches an XBackendTrafficPolicy. Without sessionPersistence it still keeps younger ones out (S14).
+// attachTrafficPolicy attaches an XBackendTrafficPolicy. Without sessionPersistence it still keeps younger ones out
+// (S14).
 func (a *attacher) attachTrafficPolicy(p *resource.Object[trafficPolicy]) {
 	path := field.NewPath("spec", sessionKey)
 	block := precedence.SettingsBlock{Level: precedence.BackendTraffic, Origin: p.Origin(), Path: "spec"}
@@ -161,18 +175,32 @@ func (a *attacher) attachTrafficPolicy(p *resource.Object[trafficPolicy]) {
 		faults = precedence.CheckBlock(block)
 	}
 	for _, f := range faults {
-		a.rep.WarnForAt(report.PolicyInvalid, p, report.ReasonInvalid, f.Path, f.Message+": the policy has no effect on sessions")
+		a.rep.WarnForAt(
+			report.PolicyInvalid,
+			p,
+			report.ReasonInvalid,
+			f.Path,
+			f.Message+": the policy has no effect on sessions",
+		)
 	}
 	for i, ref := range p.Value.Spec.TargetRefs {
-		block.Target = object.TargetRef{Ref: object.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)}}
-		att := Attachment{Policy: p.Origin(), Subject: p, Target: block.Target, Path: field.NewPath("spec", "targetRefs").Index(i).String()}
+		block.Target = object.TargetRef{
+			Ref: object.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)},
+		}
+		att := Attachment{
+			Policy:  p.Origin(),
+			Subject: p,
+			Target:  block.Target,
+			Path:    field.NewPath("spec", "targetRefs").Index(i).String(),
+		}
 		switch {
 		case !isBackendRef(string(ref.Group), string(ref.Kind)):
 			att.Reason, att.Message = report.ReasonInvalid, "policies of this kind attach to Services and XBackends only"
 		case len(faults) > 0:
 			att.Reason, att.Message = report.ReasonInvalid, faults.Error()
 		}
-		a.attachTo(att, inline == nil || len(faults) > 0, []precedence.SettingsBlock{block}) // package retrybudget reports on the rest
+		// package retrybudget reports on the rest
+		a.attachTo(att, inline == nil || len(faults) > 0, []precedence.SettingsBlock{block})
 	}
 }
 
@@ -180,7 +208,8 @@ func isBackendRef(group, kind string) bool {
 	return group == "" && kind == object.KindService || group == xGroup && kind == object.KindXBackend
 }
 
-// attachXBackend notes what is inline in an XBackend. Rules that use one whose session can't be honoured serve nothing (S50).
+// attachXBackend notes what is inline in an XBackend. Rules that use one whose session can't be honoured serve nothing
+// (S50).
 func (a *attacher) attachXBackend(b *resource.Object[resource.XBackend]) {
 	path := field.NewPath("spec", sessionKey)
 	inline := b.Sessions[path.String()]
@@ -188,7 +217,13 @@ func (a *attacher) attachXBackend(b *resource.Object[resource.XBackend]) {
 		return
 	}
 	ref := b.Ref()
-	block := precedence.FromInline(inline, precedence.InlineXBackend, b.Origin(), object.TargetRef{Ref: ref}, path.String())
+	block := precedence.FromInline(
+		inline,
+		precedence.InlineXBackend,
+		b.Origin(),
+		object.TargetRef{Ref: ref},
+		path.String(),
+	)
 	for _, f := range precedence.CheckBlock(block) {
 		a.invalidBackends[ref] = true
 		a.rep.WarnForAt(report.PolicyInvalid, b, report.ReasonInvalid, f.Path,

@@ -38,7 +38,13 @@ type backendInput struct {
 
 // attachRules gives every rule on every listener that leads to it. What is worth knowing of how a rule writes its
 // session goes to the report.
-func attachRules(keys []ruleKey, backends *backend.Index, attached *attachedPolicies, o Options, rep *report.Report) []*attachedRule {
+func attachRules(
+	keys []ruleKey,
+	backends *backend.Index,
+	attached *attachedPolicies,
+	o Options,
+	rep *report.Report,
+) []*attachedRule {
 	rules, all := make([]*attachedRule, len(keys)), make([]attachedRule, len(keys))
 	for i, key := range keys {
 		all[i].ruleKey = key
@@ -69,8 +75,8 @@ func listRules(ports []gateway.Port) (rules []ruleKey) {
 	return rules
 }
 
-// compare puts the older route first, as S28 wants it, then its rules in order, then the listeners by their names: the order
-// depends on the objects alone.
+// compare puts the older route first, as S28 wants it, then its rules in order, then the listeners by their names: the
+// order depends on the objects alone.
 func (k ruleKey) compare(o ruleKey) int {
 	by := cmp.Or(resource.ByAge(k.route, o.route), cmp.Compare(k.rule, o.rule))
 	if by != 0 || k.listener == o.listener {
@@ -110,7 +116,10 @@ func gatherBackends(
 		}
 		if attached.invalidBackends[b.Object] {
 			at := rulePath(rule).Child("backendRefs").Index(n).String()
-			in.refusals = append(in.refusals, Refusal{at, "the session persistence of " + b.Object.String() + " can't be honoured"})
+			in.refusals = append(
+				in.refusals,
+				Refusal{at, "the session persistence of " + b.Object.String() + " can't be honoured"},
+			)
 		}
 	}
 	hints := findReleaseHints(route, rule, in.xbackend)
@@ -130,8 +139,8 @@ func findReleaseHints(route *gateway.Route, rule int, xbackend bool) sessionapi.
 	return sessionapi.ReleaseHints{Inline: route.Sessions[path.String()], Path: path, XBackend: xbackend}
 }
 
-// speakDifferently reports whether backends can't be under one session, because their hosts speak different protocols (S37).
-// Those of a GRPCRoute speak the same, whether their Services say so or not.
+// speakDifferently reports whether backends can't be under one session, because their hosts speak different protocols
+// (S37). Those of a GRPCRoute speak the same, whether their Services say so or not.
 func speakDifferently(route *gateway.Route, backends []*backend.Backend) bool {
 	if route.Kind == object.KindGRPCRoute {
 		return false

@@ -10,7 +10,7 @@ import (
 )
 
 // Cache keeps what the steps have made of policies and rules from one compilation to the next. It serves one at a time.
-// The zero value keeps nothing. The steps of [Cache.Decide] that are not in it are taken anew.
+// The zero value keeps nothing. The steps of [Cache.Decide] that are not in it are taken again.
 type Cache struct {
 	targets    *memo.Table[memo.Whole, targetInputs, *Targets]
 	validated  *memo.Table[object.Ref, policyInputs, *validatedPolicy]

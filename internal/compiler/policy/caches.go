@@ -10,8 +10,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// reportCaches says where a cache in front of the proxy would store the Set-Cookie of a new session, and hand one client's token
-// to others: a filter of the rule makes responses storable, and nothing in the session's policies speaks against it.
+// reportCaches says where a cache in front of the proxy would store the Set-Cookie of a new session, and hand one
+// client's token to others: a filter of the rule makes responses storable, and nothing in the session's policies speaks
+// against it.
 func (d *reporter) reportCaches(s *Session) {
 	control := s.Effective.Field("cache.control")
 	if control == nil || control.Text != "Keep" || s.isTrue("cache.skipCacheable") || s.isTrue("cache.unsafeMethodsOnly") {
@@ -29,8 +30,10 @@ func (d *reporter) reportCaches(s *Session) {
 		for _, h := range slices.Concat(f.ResponseHeaderModifier.Set, f.ResponseHeaderModifier.Add) {
 			if strings.EqualFold(string(h.Name), "cache-control") && letsStore(h) {
 				d.rep.AdviseAt(report.CachedSession, s.Route, rulePath(s.Rule).Child("filters").String(), fmt.Sprintf(
-					"with Cache-Control %q a cache in front stores responses that begin a session, and hands one client's token to others: "+
-						"write cache.control: Private, or cache.skipCacheable: true, in a SessionPersistencePolicy", h.Value))
+					"with Cache-Control %q a cache in front stores responses that begin a session, and hands one client's token to "+
+						"others: write cache.control: Private, or cache.skipCacheable: true, in a SessionPersistencePolicy",
+					h.Value,
+				))
 				return
 			}
 		}

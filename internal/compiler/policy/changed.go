@@ -19,8 +19,8 @@ type ChangedValue struct {
 	Message string
 }
 
-// FindChangedValues compares what was effective before an edit of the input with what is effective after it, on each path
-// that requests can take in both. What a rule says inline is in front of its author, and not listed.
+// FindChangedValues compares what was effective before an edit of the input with what is effective after it, on each
+// path that requests can take in both. What a rule says inline is in front of its author, and not listed.
 func FindChangedValues(before, after *Decisions) (changed []ChangedValue) {
 	was, silent := before.indexByPath()
 	listeners, paths := map[ChangedValue][]string{}, map[ruleKey]int{}
@@ -89,7 +89,8 @@ func describeChanges(was, is *precedence.Effective) (messages []string) {
 	}
 	for _, f := range is.Fields {
 		old := was.Field(f.Name)
-		inline := f.Level == precedence.InlineRule || f.Level == precedence.BuiltIn && old != nil && old.Level == precedence.InlineRule
+		inline := f.Level == precedence.InlineRule ||
+			f.Level == precedence.BuiltIn && old != nil && old.Level == precedence.InlineRule
 		if old == nil || inline || old.Text == f.Text && old.Unset == f.Unset {
 			continue
 		}

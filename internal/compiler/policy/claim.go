@@ -19,11 +19,13 @@ type claimedRule struct {
 	apart string
 }
 
-// claim is the name that a session is to have, and where it meets others of that name. Sessions of one scope are one session.
+// claim is the name that a session is to have, and where it meets others of that name. Sessions of one scope are one
+// session.
 type claim struct {
 	*resolvedPath
 	scope string
-	// ofRoute says that other rules of the route share the session, and routePath is the path that all of them have in common.
+	// ofRoute says that other rules of the route share the session, and routePath is the path that all of them have in
+	// common.
 	ofRoute   bool
 	routePath string
 	// name is the one that is claimed: written, or generated, unless the rule's backends can't share that (S27).
@@ -33,7 +35,8 @@ type claim struct {
 	refusals      []Refusal // those of the path, and what the filter would refuse
 }
 
-// claimNames gives every session its scope and the name that it claims. With a share the rule may share those of its route.
+// claimNames gives every session its scope and the name that it claims. With a share the rule may share those of its
+// route.
 func claimNames(resolved *resolvedRule, share *routeShare) *claimedRule {
 	r := &claimedRule{resolvedRule: resolved}
 	if share != nil {
@@ -96,10 +99,10 @@ func generateName(kind policyconfig.Type, scope string) string {
 	return "limpet-" + shortHash(scope)
 }
 
-// suffixBackendNames suffixes a cookie's name that several of the rule's backends have: one cookie can't hold a session in
-// each of them (S27), nor in those that other rules of the route may have. Two XBackends that write the same name are not helped: that
-// is a collision. Nor is a header suffixed: a client sends one value, and only the session in the backend used last is kept, which the
-// report says.
+// suffixBackendNames suffixes a cookie's name that several of the rule's backends have: one cookie can't hold a session
+// in each of them (S27), nor in those that other rules of the route may have. Two XBackends that write the same name
+// are not helped: that is a collision. Nor is a header suffixed: a client sends one value, and only the session in the
+// backend used last is kept, which the report says.
 func (r *claimedRule) suffixBackendNames() {
 	count := map[string]int{}
 	suffixable := slices.DeleteFunc(slices.Clone(r.claims), func(c *claim) bool {
@@ -115,7 +118,8 @@ func (r *claimedRule) suffixBackendNames() {
 	}
 }
 
-// suffix gives a name that has the digest of a text as its end. It is valid where the name is, with cookie.crossSite too.
+// suffix gives a name that has the digest of a text as its end. It is valid where the name is, with cookie.crossSite
+// too.
 func suffix(name, text string) string {
 	end := "-" + shortHash(text)
 	return name[:min(len(name), policyconfig.MaxSessionName-len(policyconfig.CrossSiteSuffix)-len(end))] + end
@@ -132,8 +136,8 @@ func (r *claimedRule) isRefused() bool {
 	return slices.ContainsFunc(r.claims, func(c *claim) bool { return len(c.refusals) > 0 })
 }
 
-// validate applies the rules of the plugin's configuration, so that they stand in one place, and says which field of the route
-// breaks them.
+// validate applies the rules of the plugin's configuration, so that they stand in one place, and says which field of
+// the route breaks them.
 func (c *claim) validate(policies []policyconfig.Policy) {
 	if len(c.refusals) > 0 {
 		return // what follows from that would only distract
@@ -167,8 +171,8 @@ func (c *claim) faultPath(path string, policies []policyconfig.Policy) string {
 	return c.fieldPath().String()
 }
 
-// writtenName is a name and the object in which it is written, for the rules of one namespace: what another adds changes no
-// name there.
+// writtenName is a name and the object in which it is written, for the rules of one namespace: what another adds
+// changes no name there.
 type writtenName struct {
 	object    object.Ref
 	name      string

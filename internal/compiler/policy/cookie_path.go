@@ -10,9 +10,11 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// extent is which requests clients send a session with, and so where it meets others of its name that are not its owner's.
+// extent is which requests clients send a session with, and so where it meets others of its name that are not its
+// owner's.
 type extent struct {
-	// owner is whose sessions it does not matter to meet: for a cookie those of its scope, for a header those of its namespace.
+	// owner is whose sessions it does not matter to meet: for a cookie those of its scope, for a header those of its
+	// namespace.
 	owner string
 	// within is the cookie's Domain, in lower case, if it has one, or the Gateway of a header.
 	within string
@@ -87,8 +89,8 @@ func (l *ruleLocation) derivePath(match int) string {
 	return cutUnholdable(matchPath(l.route.Value.Spec.Rules[l.rule].Matches, match))
 }
 
-// cutUnholdable cuts off what a Path attribute can't hold, together with its segment (S24). Browsers send a cookie of the
-// path /cart for /cart and all that is below it (RFC 6265, section 5.1.4), as a prefix match takes them.
+// cutUnholdable cuts off what a Path attribute can't hold, together with its segment (S24). Browsers send a cookie of
+// the path /cart for /cart and all that is below it (RFC 6265, section 5.1.4), as a prefix match takes them.
 func cutUnholdable(path string) string {
 	before, _, found := strings.Cut(path, ";")
 	if !found {

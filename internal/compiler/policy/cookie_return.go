@@ -34,19 +34,25 @@ func isBelow(name, domain string) bool {
 	return name == domain || strings.HasSuffix(name, "."+domain)
 }
 
-// limitCookiePath is about a Path below which none of the rule's requests are (S23): the cookie is issued and never sent back.
+// limitCookiePath is about a Path below which none of the rule's requests are (S23): the cookie is issued and never
+// sent back.
 func (o *Options) limitCookiePath(_ *Rule, s *Session) Limit {
 	beside := s.listMatchesBeside()
 	if len(beside) < s.claim.countMatches() {
 		return Limit{}
 	}
 	return Limit{Field: "cookie.path", Why: fmt.Sprintf(
-		"no request of rule %d of %s is below %q (it matches %s): browsers will not send the cookie back, unless a proxy before this one "+
-			"changes paths; write the path of its requests, or /", s.Rule, s.Route, s.claim.extent.paths[0], strings.Join(beside, ", "))}
+		"no request of rule %d of %s is below %q (it matches %s): browsers will not send the cookie back, unless a proxy "+
+			"before this one changes paths; write the path of its requests, or /",
+		s.Rule,
+		s.Route,
+		s.claim.extent.paths[0],
+		strings.Join(beside, ", "),
+	)}
 }
 
-// reportMatchesBeside tells of a written Path that is for some of the rule's matches alone: behind the others each request begins a
-// session.
+// reportMatchesBeside tells of a written Path that is for some of the rule's matches alone: behind the others each
+// request begins a session.
 func (d *reporter) reportMatchesBeside(s *Session) {
 	if beside := s.listMatchesBeside(); len(beside) > 0 && len(beside) < s.claim.countMatches() {
 		d.adviseWhereWritten(s.Effective.Field("cookie.path").FieldValue, fmt.Sprintf(
@@ -70,8 +76,8 @@ func (s *Session) listMatchesBeside() (paths []string) {
 	return slices.Compact(paths)
 }
 
-// mayBeBelow reports whether some request of a match is for a path for which browsers send a cookie. Of a regular expression its
-// literal beginning is known.
+// mayBeBelow reports whether some request of a match is for a path for which browsers send a cookie. Of a regular
+// expression its literal beginning is known.
 func mayBeBelow(matches []gatewayv1.HTTPRouteMatch, match int, cookie string) bool {
 	if cookie == "" {
 		return true

@@ -25,7 +25,8 @@ type Options struct {
 	// Order says which of two routes was there first, and HeldNames are the sessions' names in the last result.
 	Order     *seniority.Order
 	HeldNames HeldNames
-	// AncestorLimit gives the limit of a part of the input, where that depends on other parts; nil to find it from all of it.
+	// AncestorLimit gives the limit of a part of the input, where that depends on other parts; nil to find it from all of
+	// it.
 	AncestorLimit func(ancestors.Input) *ancestors.Limit
 	// KnowsTermination says that the input tells since when hosts terminate.
 	KnowsTermination bool
@@ -33,17 +34,28 @@ type Options struct {
 	Logged func(header string) bool
 }
 
-// Decide works out which session persistence requests have on every path that they take through the ports. What can't be
-// honoured goes to the report.
-func (c Cache) Decide(objects *resource.Objects, ports []gateway.Port, backends *backend.Index, o Options, rep *report.Report) *Decisions {
+// Decide works out which session persistence requests have on every path that they take through the ports. What can't
+// be honoured goes to the report.
+func (c Cache) Decide(
+	objects *resource.Objects,
+	ports []gateway.Port,
+	backends *backend.Index,
+	o Options,
+	rep *report.Report,
+) *Decisions {
 	return c.DecidePart(objects, c.findTargets(objects), ports, backends, o, rep, rep)
 }
 
-// DecidePart is Decide for a part of the input, in which more than its objects are targets of its policies. What there is to
-// say of the attachment of policies goes to a report of its own. Each step makes values of a type of its own and changes none
-// of those before it. Lists about rules have one entry for each of them, in their order.
+// DecidePart is Decide for a part of the input, in which more than its objects are targets of its policies. What there
+// is to say of the attachment of policies goes to a report of its own. Each step makes values of a type of its own and
+// changes none of those before it. Lists about rules have one entry for each of them, in their order.
 func (c Cache) DecidePart(
-	objects *resource.Objects, targets *Targets, ports []gateway.Port, backends *backend.Index, o Options, attaching, rep *report.Report,
+	objects *resource.Objects,
+	targets *Targets,
+	ports []gateway.Port,
+	backends *backend.Index,
+	o Options,
+	attaching, rep *report.Report,
 ) *Decisions {
 	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, attaching)
 	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
@@ -74,8 +86,9 @@ func newDecisions(
 	attached *attachedPolicies, limit *ancestors.Limit, named []*namedRule, decided []*Rule, shared map[ruleKey]*Rule,
 ) *Decisions {
 	d := &Decisions{
-		Attachments: attached.attachments, Paths: make([]*Decision, 0, len(decided)), Renames: listRenames(named), AncestorLimit: limit,
-		rules: shared, rejected: map[*gateway.Route]bool{}, named: named,
+		Attachments: attached.attachments, Paths: make([]*Decision, 0, len(decided)), Renames: listRenames(named),
+		AncestorLimit: limit,
+		rules:         shared, rejected: map[*gateway.Route]bool{}, named: named,
 	}
 	for _, r := range decided {
 		for _, path := range r.paths {

@@ -1,6 +1,6 @@
-// Package policy decides which session persistence is effective on every path that requests can take. Its steps are those of
-// [Decide]: it attaches policies to their targets, resolves by precedence what they come to for a rule, has sessions claim
-// names in their scopes, assigns these, configures the rules, and lets listeners share one.
+// Package policy decides which session persistence is effective on every path that requests can take. Its steps are
+// those of [Decide]: it attaches policies to their targets, resolves by precedence what they come to for a rule, has
+// sessions claim names in their scopes, assigns these, configures the rules, and lets listeners share one.
 package policy
 
 import (
@@ -15,8 +15,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Decisions is everything that was decided about session persistence: what proxies are configured with, and what status and
-// descriptions say. All lists are in a fixed order.
+// Decisions is everything that was decided about session persistence: what proxies are configured with, and what status
+// and descriptions say. All lists are in a fixed order.
 type Decisions struct {
 	// Attachments is what became of each target of each SessionPersistencePolicy and XBackendTrafficPolicy, by
 	// policy and in the order of its targets.
@@ -33,7 +33,8 @@ type Decisions struct {
 	named    []*namedRule // all of them
 }
 
-// Cookie is a session's cookie by what it meets others with: its name and Domain or, without a Domain, one of its rule's hostnames.
+// Cookie is a session's cookie by what it meets others with: its name and Domain or, without a Domain, one of its
+// rule's hostnames.
 type Cookie struct{ Name, Domain, Hostname string }
 
 // VisitCookies visits the cookies of each route under the names that they were to have and those that they have.
@@ -89,7 +90,8 @@ type Decision struct {
 	// with Rejected the route as a whole serves nothing (S48).
 	Refusals []Refusal
 	Rejected bool
-	// Withheld says why a rule goes without the session that it asks for, as what it needs is another's; empty if it does not.
+	// Withheld says why a rule goes without the session that it asks for, as what it needs is another's; empty if it does
+	// not.
 	Withheld string
 	// Limits are the fields that do not hold as they are written.
 	Limits []Limit

@@ -3,22 +3,21 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// EndedSessions is sessions of which an edit of the input ends all, or those whose cookies it moves.
+// EndedSessions are the sessions of a scope that an edit of the input ends, or whose cookies it moves.
 type EndedSessions struct {
-	// Route is the route whose sessions they are, as it is after the edit if it still is there, else as it was, and then Gone is true.
+	// Route is the route whose sessions they are, as it is after the edit if it still is there, else as it was, and then
+	// Gone is true.
 	Route *gateway.Route
 	Gone  bool
-	// Rule is the index of the rule in it, -1 if the rule is not there any more. Had are the rules that had the sessions before the edit,
-	// by the scopes that they would have by themselves.
+	// Rule is the index of the rule in it, -1 if the rule is not there any more. Had are the rules that had the sessions
+	// before the edit, by the scopes that they would have by themselves.
 	Rule int
 	Had  []string
 	// Why says what ends them.
@@ -58,7 +57,8 @@ func (d *Decisions) Sessions() *Sessions {
 	return s
 }
 
-// LongLived gives those that may go on without a request for longer than a time: all of them that may, by their routes. None has ended.
+// LongLived gives those that may go on without a request for longer than a time: all of them that may, by their routes.
+// None has ended.
 func (s *Sessions) LongLived(unused time.Duration) (all []EndedSessions) {
 	for _, path := range s.paths {
 		if longest := path.Policies[0].LongestUnused(); longest == 0 || longest > unused {
@@ -68,8 +68,8 @@ func (s *Sessions) LongLived(unused time.Duration) (all []EndedSessions) {
 	return all
 }
 
-// FindEndedSessions compares what was decided before an edit of the input with what is decided after it. A session that the edit
-// lets live has its scope and its name, in the same cookie or header.
+// FindEndedSessions compares what was decided before an edit of the input with what is decided after it. A session that
+// the edit lets live has its scope and its name, in the same cookie or header.
 func FindEndedSessions(before, after []*Sessions) (ended []EndedSessions) {
 	now, wereKept := newSessionIndex(after), joinCookies(before)
 	type place struct {
@@ -109,8 +109,9 @@ func joinCookies(of []*Sessions) map[string]keptCookies {
 	return all
 }
 
-// sessionIndex is the sessions after an edit: by their scope, route and listener, since policies of listeners may be others; for those of
-// a listener that is not there by their scope and route, and for those of a route that is not there by their scope alone.
+// sessionIndex is the sessions after an edit: by their scope, route and listener, since policies of listeners may be
+// others; for those of a listener that is not there by their scope and route, and for those of a route that is not
+// there by their scope alone.
 type sessionIndex struct {
 	byListener map[scopeOnListener]*Decision
 	byRoute    map[scopeOnRoute][]*Decision
@@ -138,7 +139,8 @@ func (d *Decision) onListener() scopeOnListener {
 
 func newSessionIndex(of []*Sessions) *sessionIndex {
 	x := &sessionIndex{
-		byListener: map[scopeOnListener]*Decision{}, byRoute: map[scopeOnRoute][]*Decision{}, byScope: map[string][]*Decision{},
+		byListener: map[scopeOnListener]*Decision{}, byRoute: map[scopeOnRoute][]*Decision{},
+		byScope: map[string][]*Decision{},
 		cookies: joinCookies(of),
 	}
 	for _, s := range of {
@@ -152,7 +154,8 @@ func newSessionIndex(of []*Sessions) *sessionIndex {
 	return x
 }
 
-// findAfter gives where the sessions of a path are after the edit, nil if nowhere: of several places one where they live on, if there is one.
+// findAfter gives where the sessions of a path are after the edit, nil if nowhere: of several places one where they
+// live on, if there is one.
 func (x *sessionIndex) findAfter(was *Decision) *Decision {
 	if is := x.byListener[was.onListener()]; is != nil {
 		return is
@@ -164,11 +167,15 @@ func (x *sessionIndex) findAfter(was *Decision) *Decision {
 	if len(places) == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(places, func(is *Decision) bool { return describeDifference(&was.Policies[0], &is.Policies[0]) == "" })
+	i := slices.IndexFunc(
+		places,
+		func(is *Decision) bool { return describeDifference(&was.Policies[0], &is.Policies[0]) == "" },
+	)
 	return places[max(i, 0)]
 }
 
-// findEnd says what has ended the sessions of a path, nil for nothing, and the key by which they are told of once in a route.
+// findEnd says what has ended the sessions of a path, nil for nothing, and the key by which they are told of once in a
+// route.
 func (x *sessionIndex) findEnd(was *Decision, kept keptCookies) (e *EndedSessions, key string) {
 	is := x.findAfter(was)
 	e, key = &EndedSessions{Route: was.Route, Rule: -1}, was.Scope
@@ -179,7 +186,11 @@ func (x *sessionIndex) findEnd(was *Decision, kept keptCookies) (e *EndedSession
 	switch {
 	case own != nil:
 		e.Route, e.Rule = own.Route, own.Rule
-		e.Why = fmt.Sprintf("its sessions belonged to %s and belong to %s (spec.scope of a policy for the route)", was.Scope, own.Scope)
+		e.Why = fmt.Sprintf(
+			"its sessions belonged to %s and belong to %s (spec.scope of a policy for the route)",
+			was.Scope,
+			own.Scope,
+		)
 		key += " in " + own.Scope
 	case is != nil:
 		e.Route, e.Rule = is.Route, is.Rule
@@ -195,99 +206,4 @@ func (x *sessionIndex) findEnd(was *Decision, kept keptCookies) (e *EndedSession
 	}
 	e.Had = []string{was.ownScope()}
 	return e, key
-}
-
-// ruleIndex is the rules of an input: those of each route, and the rule that would have a scope if it had a session.
-type ruleIndex struct {
-	routes  map[object.Ref]*gateway.Route
-	byScope map[string]ruleKey
-	// sessions are those of each rule by the scope that it would have by itself.
-	sessions map[string][]*Decision
-}
-
-func newRuleIndex(of []*Sessions) *ruleIndex {
-	x := &ruleIndex{map[object.Ref]*gateway.Route{}, map[string]ruleKey{}, map[string][]*Decision{}}
-	for _, s := range of {
-		for _, path := range s.paths {
-			own := path.ownScope()
-			x.sessions[own] = append(x.sessions[own], path)
-		}
-		for _, route := range s.routes {
-			x.routes[route.Ref()] = route
-			for i := range route.Value.Spec.Rules {
-				x.byScope[RuleIdentity(route, i).Scope()] = ruleKey{nil, route, i}
-			}
-		}
-	}
-	return x
-}
-
-// ownScope is what the rule's tokens are bound to if they are bound to the rule.
-func (d *Decision) ownScope() string { return RuleIdentity(d.Route, d.Rule).Scope() }
-
-// findRebound gives a session of the same rule that other rules of its route share now and did not, or the other way round; nil if
-// the rule has the session still.
-func (x *ruleIndex) findRebound(was *Decision) *Decision {
-	own := x.sessions[was.ownScope()]
-	if slices.ContainsFunc(own, func(is *Decision) bool { return is.Scope == was.Scope }) {
-		return nil
-	}
-	i := slices.IndexFunc(own, func(is *Decision) bool { return is.ofRoute != was.ofRoute })
-	if i < 0 {
-		return nil
-	}
-	return own[i]
-}
-
-// describeLoss says why there is no session with a scope any more, and where.
-func describeLoss(was *Decision, rules *ruleIndex) (route *gateway.Route, rule int, why string) {
-	id := RuleIdentity(was.Route, was.Rule)
-	route = rules.routes[was.Route.Ref()]
-	is, there := rules.byScope[id.Scope()]
-	switch {
-	case route == nil:
-		return was.Route, -1, "the route is gone, or no listener has it"
-	case there:
-		return is.route, is.rule, "it has no session any more in the backends that it had one in"
-	case id.name != "":
-		return route, -1, fmt.Sprintf("no rule is named %q any more", id.name)
-	default:
-		return route, -1, fmt.Sprintf("no rule without a name has the matches that spec.rules[%d] had; "+
-			"rules with names keep their sessions when their matches change", was.Rule)
-	}
-}
-
-// describeDifference says why the sessions of one policy are lost to another of the same scope; empty if they are not.
-func describeDifference(was, is *policyconfig.Policy) string {
-	switch {
-	case was.Type != is.Type:
-		return fmt.Sprintf("its type was %s and is %s", was.Type, is.Type)
-	case was.SessionName != is.SessionName:
-		return fmt.Sprintf("its session was named %s and is named %s", was.SessionName, is.SessionName)
-	case was.Revocation.Epoch != is.Revocation.Epoch:
-		return fmt.Sprintf("its epoch was %d and is %d", was.Revocation.Epoch, is.Revocation.Epoch)
-	case is.Revocation.NotBefore > was.Revocation.NotBefore:
-		return "those that began before " + time.Unix(int64(is.Revocation.NotBefore), 0).UTC().Format(time.RFC3339) + " are revoked"
-	case was.Cookie != nil && is.Cookie != nil && !strings.EqualFold(was.Cookie.Domain, is.Cookie.Domain):
-		return fmt.Sprintf("its cookie had the domain %q and has %q", was.Cookie.Domain, is.Cookie.Domain)
-	case was.Envelope != is.Envelope:
-		return fmt.Sprintf("its envelope was %t and is %t", was.Envelope, is.Envelope)
-	case isShorter(was.AbsoluteTimeout, is.AbsoluteTimeout):
-		return fmt.Sprintf("its absoluteTimeout was %s and is %s, and those that began longer ago than that are over",
-			nameTimeout(was.AbsoluteTimeout), nameTimeout(is.AbsoluteTimeout))
-	case isShorter(was.IdleTimeout, is.IdleTimeout):
-		return fmt.Sprintf("its idleTimeout was %s and is %s, and those without a request for longer than that are over",
-			nameTimeout(was.IdleTimeout), nameTimeout(is.IdleTimeout))
-	}
-	return ""
-}
-
-// isShorter tells whether a timeout ends sessions that the one before let live; 0 is none.
-func isShorter(was, is policyconfig.Duration) bool { return is != 0 && (was == 0 || is < was) }
-
-func nameTimeout(d policyconfig.Duration) string {
-	if d == 0 {
-		return "none"
-	}
-	return d.String()
 }

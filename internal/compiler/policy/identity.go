@@ -39,14 +39,14 @@ func (id Identity) RouteName() string {
 	return fmt.Sprintf("%s/%s/rule/%d", strings.ToLower(id.kind), id.route, id.index)
 }
 
-// PolicyName is the name of the rule's policy, such as default/cart/rule/checkout, in counters and logs: with the rule's
-// name where it has one that does not look like an index, else with its index. That of a GRPCRoute has grpcroute/ in
-// front, for an HTTPRoute may have the same name.
+// PolicyName is the name of the rule's policy, such as default/cart/rule/checkout, in counters and logs: with the
+// rule's name where it has one that does not look like an index, else with its index. That of a GRPCRoute has
+// grpcroute/ in front, for an HTTPRoute may have the same name.
 func (id Identity) PolicyName() string { return truncateName(id.policyName(), policyconfig.MaxName) }
 
 func (id Identity) policyName() string {
 	rule := id.name
-	if looksLikeIndex(rule) {
+	if isIndex(rule) {
 		rule = fmt.Sprint(id.index)
 	}
 	name := id.route + "/rule/" + rule
@@ -56,23 +56,23 @@ func (id Identity) policyName() string {
 	return name
 }
 
-// Scope is what the rule's tokens are bound to, such as HTTPRoute/default/cart/rule/pay; for a rule without a name it is made from
-// its matches, such as HTTPRoute/default/cart/matches/0b3c91d2a7e4f568. Neither changes when other rules are put
-// before it, are taken away or change places. A name of digits has a colon in front: scopes of older compilers
+// Scope is what the rule's tokens are bound to, such as HTTPRoute/default/cart/rule/pay; for a rule without a name it
+// is made from its matches, such as HTTPRoute/default/cart/matches/0b3c91d2a7e4f568. Neither changes when other rules
+// are put before it, are taken away or change places. A name of digits has a colon in front: scopes of older compilers
 // had a rule's index there, and their tokens may still be about.
 func (id Identity) Scope() string {
 	rule := "/rule/" + id.name
 	switch {
 	case id.name == "":
 		rule = "/matches/" + digestMatches(id.rules, id.index)
-	case looksLikeIndex(id.name):
+	case isIndex(id.name):
 		rule = "/rule/:" + id.name
 	}
 	return truncateName(id.kind+"/"+id.route+rule, policyconfig.MaxScope)
 }
 
-// looksLikeIndex reports whether a rule's name is digits only, or none.
-func looksLikeIndex(name string) bool { return strings.Trim(name, "0123456789") == "" }
+// isIndex reports whether a rule's name is digits only, or none.
+func isIndex(name string) bool { return strings.Trim(name, "0123456789") == "" }
 
 // RouteScope is what tokens are bound to that the rules of the route share, such as HTTPRoute/default/cart.
 func (id Identity) RouteScope() string {

@@ -20,9 +20,10 @@ type ruleInput struct {
 	hostnames []string // those of the route that the listener has, too
 	backends  []backend.Identity
 	refusals  []Refusal // for backends whose session can't be honoured
-	// lost are the policies whose overrides would hold here if their status had room for the Gateway.
+	// lost are the policies whose overrides would hold here if their status could list the Gateway.
 	lost []object.Ref
-	// blocksByPath has the blocks on each path except for what is inline in the rule: with perBackend one for each backend, else one.
+	// blocksByPath has the blocks on each path except for what is inline in the rule: with perBackend one for each
+	// backend, else one.
 	blocksByPath [][]precedence.SettingsBlock
 	// blocksByBackend has, where a split may be refused for it (S36), those on the path to each backend alone.
 	blocksByBackend [][]precedence.SettingsBlock
@@ -45,7 +46,12 @@ type ruleLocation struct {
 func gatherInputs(rules []*attachedRule, attached *attachedPolicies, limit *ancestors.Limit, o Options) []*ruleInput {
 	inputs := make([]*ruleInput, len(rules))
 	for i, r := range rules {
-		in := &ruleInput{ruleLocation: r.locate(), hostnames: r.listener.Hostnames(r.route), backends: r.identities, refusals: r.refusals}
+		in := &ruleInput{
+			ruleLocation: r.locate(),
+			hostnames:    r.listener.Hostnames(r.route),
+			backends:     r.identities,
+			refusals:     r.refusals,
+		}
 		in.lost = attached.lostOverrides(in.pathTo(in.backends), limit)
 		in.mirrored = o.HidesTokens && in.hasMirrors()
 		if !in.perBackend {
@@ -67,9 +73,10 @@ func gatherInputs(rules []*attachedRule, attached *attachedPolicies, limit *ance
 func (l *ruleLocation) hasMirrors() bool {
 	rule := &l.route.Value.Spec.Rules[l.rule]
 	mirrors := func(f gatewayv1.HTTPRouteFilter) bool { return f.RequestMirror != nil }
-	return slices.ContainsFunc(rule.Filters, mirrors) || slices.ContainsFunc(rule.BackendRefs, func(b gatewayv1.HTTPBackendRef) bool {
-		return slices.ContainsFunc(b.Filters, mirrors)
-	})
+	return slices.ContainsFunc(rule.Filters, mirrors) ||
+		slices.ContainsFunc(rule.BackendRefs, func(b gatewayv1.HTTPBackendRef) bool {
+			return slices.ContainsFunc(b.Filters, mirrors)
+		})
 }
 
 // pathTo is the path that leads to some of the rule's backends.

@@ -63,9 +63,11 @@ func (o *Options) limitIdentity(_ *Rule, s *Session) Limit {
 	switch {
 	case !written || identity == v1alpha1.IdentityAddress:
 	case o.ExternalControlPlane:
-		l.Why = "not supported: this target's control plane makes the endpoints, and nobody tells the filter whose their addresses are"
+		l.Why = "not supported: this target's control plane makes the endpoints, and nobody tells the filter whose their " +
+			"addresses are"
 	case identity == v1alpha1.IdentityPod && !o.KnowsTermination:
-		l.Why = "whose an address was is known to who follows endpoints, limpet run or limpet serve; sessions are with the address"
+		l.Why = "whose an address was is known to who follows endpoints, limpet run or limpet serve; sessions are with the " +
+			"address"
 		l.Holds = ""
 	}
 	return l

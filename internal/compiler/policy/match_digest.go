@@ -18,7 +18,8 @@ func digestMatches(rules []gatewayv1.HTTPRouteRule, index int) string {
 	earlier := 0
 	for i := range rules[:index] {
 		other := &rules[i]
-		if other.Name == nil && len(other.Matches) == len(rules[index].Matches) && slices.Equal(listMatchTexts(other.Matches), matches) {
+		if other.Name == nil && len(other.Matches) == len(rules[index].Matches) &&
+			slices.Equal(listMatchTexts(other.Matches), matches) {
 			earlier++
 		}
 	}

@@ -32,17 +32,22 @@ func (d *Decisions) indexCookies() map[string]keptCookies {
 	return all
 }
 
-// describeMove says where an edit moves the cookies of a scope, so that clients begin anew or have two of them; empty if it does not.
+// describeMove says where an edit moves the cookies of a scope, so that clients begin again or have two of them; empty
+// if it does not.
 func describeMove(was, is keptCookies) string {
 	equal := func(a, b string) bool { return a == b }
 	if gone, new := findMoved(was.paths, is.paths, equal); len(gone) > 0 {
-		return fmt.Sprintf("its cookie had the path %q and has %q: clients begin anew where the new path is not below the old one, and "+
-			"have two cookies of the rule; with cookie.path: / its path stays what it is when matches change",
-			strings.Join(gone, ", "), strings.Join(new, ", "))
+		return fmt.Sprintf(
+			"its cookie had the path %q and has %q: clients begin anew where the new path is not below the old one, and "+
+				"have two cookies of the rule; with cookie.path: / its path stays what it is when matches change",
+			strings.Join(gone, ", "),
+			strings.Join(new, ", "),
+		)
 	}
 	if gone, new := findMoved(was.hosts, is.hosts, gateway.HostsIntersect); len(gone) > 0 {
 		return fmt.Sprintf("its host was %s and is %s, and the cookie is its host's alone: "+
-			"a cookie.domain that both are below keeps sessions when hosts change", strings.Join(gone, ", "), strings.Join(new, ", "))
+			"a cookie.domain that both are below keeps sessions when hosts change", strings.Join(gone, ", "),
+			strings.Join(new, ", "))
 	}
 	return ""
 }

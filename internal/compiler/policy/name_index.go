@@ -7,7 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 )
 
-// nameIndex finds sessions of one name that some client would take for one another (S28, S29). It is filled in the order of age.
+// nameIndex finds sessions of one name that some client would take for one another (S28, S29). It is filled in the
+// order of age.
 type nameIndex struct {
 	// wildcards are the hostnames of sessions that stand for several hosts, and pathless says that a cookie has no path.
 	wildcards map[string]bool
@@ -86,7 +87,8 @@ func (x *nameIndex) addAt(spots map[place]claimPair, spot place, c *claim) {
 	}
 }
 
-// findRival gives a claim of another owner that a client could take for one of a claimant under a name; nil if there is none.
+// findRival gives a claim of another owner that a client could take for one of a claimant under a name; nil if there is
+// none.
 func (x *nameIndex) findRival(by *claimant, name string) *claim {
 	for _, c := range by.claims {
 		for _, h := range c.extent.hostnames {

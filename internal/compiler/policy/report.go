@@ -25,7 +25,7 @@ type reporter struct {
 	options  Options
 	rep      *report.Report
 	policies map[object.Ref]report.Subject // once one is asked for
-	told     map[object.Origin]bool        // the policies whose defaults were told of
+	reported map[object.Origin]bool        // the policies whose defaults were reported
 	holding  map[object.Ref]bool           // whether some field of a policy is effective on the rule
 }
 
@@ -53,7 +53,10 @@ func (d *reporter) reportAll(decided []*Rule, renames []Rename) {
 			d.reportQualified(r)
 			continue
 		}
-		d.adviseWhereWritten(r.By, fmt.Sprintf("for rule %d of %s the name is %s: %s", r.Rule, r.Route, r.To, renameReason[r.SemanticsRule]))
+		d.adviseWhereWritten(
+			r.By,
+			fmt.Sprintf("for rule %d of %s the name is %s: %s", r.Rule, r.Route, r.To, renameReason[r.SemanticsRule]),
+		)
 	}
 }
 
@@ -69,8 +72,8 @@ func (d *reporter) reportQualified(r Rename) {
 		"the cookie %q is served as %q: %s; give the session a name of its own", r.From, r.To, why))
 }
 
-// findHolding gives the objects of which some field has an effect on the rule. What they come to elsewhere is for their status
-// to say: what is said of a rule does not depend on other rules.
+// findHolding gives the objects with a field that has an effect on the rule. What they come to elsewhere is for their
+// status to say: what is said of a rule does not depend on other rules.
 func findHolding(r *Rule) map[object.Ref]bool {
 	holding := map[object.Ref]bool{}
 	for _, path := range r.paths {
@@ -229,7 +232,10 @@ func (d *reporter) reportSharedHeaders(r *Rule) {
 			continue
 		}
 		d.rep.AdviseAt(report.SharedHeader, s.Route, rulePath(s.Rule).String(), fmt.Sprintf(
-			"the rule's backends share the header %s, and a client sends one value: only the session in the backend used last is kept", s.Name))
+			"the rule's backends share the header %s, and a client sends one value: only the session in the backend used last "+
+				"is kept",
+			s.Name,
+		))
 	}
 }
 

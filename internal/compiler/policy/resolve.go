@@ -96,8 +96,9 @@ func (p *resolvedPath) refuseUnnamed() []Refusal {
 		envelope.Origin, envelope.Path)}}
 }
 
-// dropForeignPolicies leaves out what is attached to Services of other namespaces that have sessionAffinity of their own: what
-// the two come to is their owner's affair and costs their owner's policy, not the routes that use the Service (S48).
+// dropForeignPolicies leaves out what is attached to Services of other namespaces that have sessionAffinity of their
+// own: what the two come to is their owner's affair and costs their owner's policy, not the routes that use the Service
+// (S48).
 func (p *resolvedPath) dropForeignPolicies(blocks []precedence.SettingsBlock) []precedence.SettingsBlock {
 	return slices.DeleteFunc(slices.Clone(blocks), func(block precedence.SettingsBlock) bool {
 		return slices.ContainsFunc(p.backends, func(b backend.Identity) bool {
@@ -106,7 +107,7 @@ func (p *resolvedPath) dropForeignPolicies(blocks []precedence.SettingsBlock) []
 	})
 }
 
-// refusePartial refuses, where the user wants it, one session for a split of which a Service has no policy (S36).
+// refusePartial refuses, where the user wants it, one session for a split with a Service that has no policy (S36).
 func (p *resolvedPath) refusePartial() []Refusal {
 	if p.backend >= 0 || !p.effective.TurnedOnBy.Level.IsOnService() {
 		return nil
@@ -114,7 +115,10 @@ func (p *resolvedPath) refusePartial() []Refusal {
 	for i, blocks := range p.blocksByBackend {
 		if !precedence.Merge(blocks).On {
 			return []Refusal{{p.fieldPath().Child("backendRefs").String(), fmt.Sprintf(
-				"%s turns session persistence on for a part of the split, and %s has no policy", p.effective.TurnedOnBy.Origin, p.backends[i].Object)}}
+				"%s turns session persistence on for a part of the split, and %s has no policy",
+				p.effective.TurnedOnBy.Origin,
+				p.backends[i].Object,
+			)}}
 		}
 	}
 	return nil

@@ -13,7 +13,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// routeShare is what a policy for its route comes to for a rule that the policy wants to share its sessions with the others (S22).
+// routeShare is what a policy for its route comes to for a rule that the policy wants to share its sessions with the
+// others (S22).
 type routeShare struct {
 	// path is the cookie's where no level writes one: what the paths of all that share have in common.
 	path string
@@ -56,7 +57,8 @@ func claimInRoute(in shareInput) *claimedRule { return claimNames(in.resolvedRul
 
 // wantsRoute reports whether a policy wants the rule to share sessions of its own with its route's.
 func (r *claimedRule) wantsRoute() bool {
-	return len(r.route.Value.Spec.Rules[r.rule].BackendRefs) > 0 && !r.isRefused() && slices.ContainsFunc(r.claims, (*claim).wantsRoute)
+	return len(r.route.Value.Spec.Rules[r.rule].BackendRefs) > 0 && !r.isRefused() &&
+		slices.ContainsFunc(r.claims, (*claim).wantsRoute)
 }
 
 // wantsRoute is that of one session. Those of an XBackend's own block are all of its rules' already.
@@ -71,8 +73,8 @@ type routeGroup struct {
 	shares map[int]routeShare
 }
 
-// newRouteGroup decides which rules of a route share: those that did in the last result first, then the others in their order. So a
-// rule that comes while limpet watches ends nobody's session, wherever in the route it stands.
+// newRouteGroup decides which rules of a route share: those that did in the last result first, then the others in their
+// order. So a rule that comes while limpet watches ends nobody's session, wherever in the route it stands.
 func newRouteGroup(rules []*claimedRule, held HeldNames) *routeGroup {
 	g := &routeGroup{rules: map[int][]*claimedRule{}, shares: map[int]routeShare{}}
 	had := func(rule int) bool { return held[RuleIdentity(rules[0].route, rule).Scope()].Shares }
@@ -156,7 +158,10 @@ func (r *claimedRule) explainApart(o *claimedRule) string {
 	case !common:
 		return fmt.Sprintf("it has no backend in common with rule %d", o.rule)
 	case lacks && lacking:
-		return fmt.Sprintf("it and rule %d have each a backend that the other lacks: sessions would go to and fro between these", o.rule)
+		return fmt.Sprintf(
+			"it and rule %d have each a backend that the other lacks: sessions would go to and fro between these",
+			o.rule,
+		)
 	case lacks && r.claims[0].isStrict():
 		return fmt.Sprintf("it lacks a backend of rule %d, and by onHostLost: Fail the sessions there would not move", o.rule)
 	case lacking && o.claims[0].isStrict():
@@ -174,8 +179,8 @@ type reference struct {
 	port gatewayv1.PortNumber
 }
 
-// listReferences lists the backends of the rule, those that can't be resolved among them: what others do to a backend ends no session of
-// other rules (S35).
+// listReferences lists the backends of the rule, those that can't be resolved among them: what others do to a backend
+// ends no session of other rules (S35).
 func (l *ruleLocation) listReferences() (all []reference) {
 	for _, b := range l.route.Value.Spec.Rules[l.rule].BackendRefs {
 		all = append(all, reference{object.Ref{

@@ -40,8 +40,8 @@ type Session struct {
 	claim *claim
 }
 
-// Gateway is the one of the listener that was looked at. Where several listeners share the rule, what is decided does not
-// differ among their Gateways.
+// Gateway is the one of the listener that was looked at. Where several listeners share the rule, what is decided does
+// not differ among their Gateways.
 func (r *Rule) Gateway() object.Ref { return r.at.listener.Gateway().Ref() }
 
 // Backends are those that the rule's references lead to, each once.
@@ -61,7 +61,14 @@ func newRule(at *attachedRule, c *configuredRule) *Rule {
 	r := &Rule{Routes: c.routes, PerBackend: c.perBackend, at: at, paths: make([]*Decision, 0, len(c.paths))}
 	sessions := c.sessions
 	for _, p := range c.paths {
-		d := &Decision{Path: p.trafficPath, Route: p.route, Rule: p.rule, Release: p.release, Effective: p.effective, Rejected: p.rejected}
+		d := &Decision{
+			Path:      p.trafficPath,
+			Route:     p.route,
+			Rule:      p.rule,
+			Release:   p.release,
+			Effective: p.effective,
+			Rejected:  p.rejected,
+		}
 		if c.apart != "" && p.effective.On && p.effective.IsOfRoute() {
 			d.Effective.Ignored = append(slices.Clip(d.Effective.Ignored), p.effective.NewApart(fmt.Sprintf(
 				"rule %d of %s keeps sessions of its own: %s", p.rule, p.route, c.apart)))

@@ -9,9 +9,9 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// shareRules puts together what was decided for each rule on each listener, and which of these hold there: listeners share a
-// rule for which the same was decided on all of them. Where that differs, the rule has route and policy names of its own on
-// each, because the filter tells policies apart by the route's name.
+// shareRules puts together what was decided for each rule on each listener, and which of these hold there: listeners
+// share a rule for which the same was decided on all of them. Where that differs, the rule has route and policy names
+// of its own on each, because the filter tells policies apart by the route's name.
 func shareRules(
 	rules []*attachedRule, configured []*configuredRule, limit *ancestors.Limit,
 ) (decided []*Rule, shared map[ruleKey]*Rule) {
@@ -66,13 +66,16 @@ func isSame(r, o *Rule, limit *ancestors.Limit) bool {
 	return true
 }
 
-// listLimited lists the policies about load balancing and retries that would hold for a rule if their status could list its
-// Gateway. What becomes of sessions is in the rule itself.
+// listLimited lists the policies about load balancing and retries that would hold for a rule if their status could list
+// its Gateway. What becomes of sessions is in the rule itself.
 func listLimited(r *Rule, limit *ancestors.Limit) []object.Ref {
 	if limit == nil {
 		return nil
 	}
-	return slices.DeleteFunc(limit.PoliciesOff(r.at.trafficPath()), func(p object.Ref) bool { return p.Kind == object.KindSessionPolicy })
+	return slices.DeleteFunc(
+		limit.PoliciesOff(r.at.trafficPath()),
+		func(p object.Ref) bool { return p.Kind == object.KindSessionPolicy },
+	)
 }
 
 // qualifyNames puts the listener into the names of a rule's routes and policies.

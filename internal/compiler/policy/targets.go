@@ -12,7 +12,7 @@ type Targets struct {
 	subjects map[object.Ref]report.Subject
 }
 
-// NewTargets makes room for a number of objects.
+// NewTargets allocates for a number of objects.
 func NewTargets(number int) *Targets {
 	return &Targets{exists: make(map[object.TargetRef]bool, number), subjects: make(map[object.Ref]report.Subject, number)}
 }

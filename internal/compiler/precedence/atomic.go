@@ -1,8 +1,8 @@
 package precedence
 
-// displaceAtomic takes out the blocks that others displace as a whole, by the strategies of GEP-713: atomic overrides take
-// the place of all that stands below them, and atomic defaults hold only where nothing does. Between two blocks the
-// higher one's strategy decides. The entries are in order, strongest first, and at least one stays.
+// displaceAtomic takes out the blocks that others displace as a whole, by the strategies of GEP-713: atomic overrides
+// take the place of all that stands below them, and atomic defaults hold only where nothing does. Between two blocks
+// the higher one's strategy decides. The entries are in order, strongest first, and at least one stays.
 func displaceAtomic(entries []*blockEntry) (left []*blockEntry, displaced []IgnoredField) {
 	for i, e := range entries {
 		if by := findDisplacer(entries, i); by != nil {

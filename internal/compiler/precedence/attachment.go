@@ -14,8 +14,9 @@ type Attachment struct {
 	Path   string
 }
 
-// ListTargets lists what a SessionPersistencePolicy of a namespace attaches to: targetRefs, or the seed's targetRef (S2).
-// Targets are in the policy's own namespace (S3), but for GatewayClasses and the namespace itself, which are in none.
+// ListTargets lists what a SessionPersistencePolicy of a namespace attaches to: targetRefs, or the seed's targetRef
+// (S2). Targets are in the policy's own namespace (S3), but for GatewayClasses and the namespace itself, which are in
+// none.
 func ListTargets(namespace string, spec *v1alpha1.SessionPersistencePolicySpec) []Attachment {
 	all := make([]Attachment, 0, len(spec.TargetRefs)+1)
 	for i, ref := range spec.TargetRefs {
@@ -27,8 +28,8 @@ func ListTargets(namespace string, spec *v1alpha1.SessionPersistencePolicySpec) 
 	return all
 }
 
-// CheckTarget says why a policy of a namespace does not attach to one of its targets, by its index in what ListTargets gives, whatever
-// there is; empty if it may.
+// CheckTarget says why a policy of a namespace does not attach to one of its targets, by its index in what ListTargets
+// gives, whatever there is; empty if it may.
 func CheckTarget(namespace string, spec *v1alpha1.SessionPersistencePolicySpec, index int) string {
 	ref := listReferences(spec)[index]
 	switch {
@@ -62,7 +63,8 @@ func convertTargetRef(namespace string, ref v1alpha1.PolicyTargetReference) obje
 	return t
 }
 
-// HierarchyLevelOf says where in the hierarchy the target is; false for what no SessionPersistencePolicy attaches to (S2).
+// HierarchyLevelOf says where in the hierarchy the target is; false for what no SessionPersistencePolicy attaches to
+// (S2).
 func HierarchyLevelOf(t object.TargetRef) (HierarchyLevel, bool) {
 	switch {
 	case t.Kind == object.KindGatewayClass:

@@ -13,8 +13,8 @@ import (
 // placeholder takes the place of what a block by itself lacks.
 const placeholder = "x-limpet-unnamed"
 
-// CheckBlock says what is wrong with a block by itself, whatever kind of document it comes from and whatever a CRD has let
-// through (S49): what the plugin's configuration would refuse, and timeouts of 0. The paths lead into the source.
+// CheckBlock says what is wrong with a block by itself, whatever kind of document it comes from and whatever a CRD has
+// let through (S49): what the plugin's configuration would refuse, and timeouts of 0. The paths lead into the source.
 func CheckBlock(b SettingsBlock) policyconfig.ErrorList {
 	if b.Settings == nil {
 		return nil
@@ -28,12 +28,14 @@ func CheckBlock(b SettingsBlock) policyconfig.ErrorList {
 	errs = append(errs, b.applyTo(p)...)
 	if i := b.Settings.Identity; i != nil && !slices.Contains(v1alpha1.Identities, *i) {
 		errs = append(errs, policyconfig.Error{
-			Path: b.Path + ".identity", Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Pod\", \"Name\", \"Address\"", *i),
+			Path:    b.Path + ".identity",
+			Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Pod\", \"Name\", \"Address\"", *i),
 		})
 	}
 	if p.Envelope && b.Settings.Cookie != nil {
 		errs = append(errs, policyconfig.Error{
-			Path: b.Path + ".cookie", Message: "Forbidden: may not be set together with envelope: the application chooses its cookie's attributes",
+			Path:    b.Path + ".cookie",
+			Message: "Forbidden: may not be set together with envelope: the application chooses its cookie's attributes",
 		})
 	}
 	config := policyconfig.DefaultConfig()

@@ -75,9 +75,21 @@ func checkFieldSets(path string, s *sessionSettings) (errs policyconfig.ErrorLis
 		"absoluteTimeoutSeconds",
 		"may not be set together with absoluteTimeout",
 	)
-	forbid(s.IdleTimeout != nil && s.IdleTimeoutSeconds != nil, "idleTimeoutSeconds", "may not be set together with idleTimeout")
-	forbid(s.Header != nil && (s.Type == nil || *s.Type != policyconfig.TypeHeader), "header", "may only be set with type: Header")
-	forbid(s.Header != nil && s.SessionName != nil, "sessionName", "may not be set together with header, which names the session")
+	forbid(
+		s.IdleTimeout != nil && s.IdleTimeoutSeconds != nil,
+		"idleTimeoutSeconds",
+		"may not be set together with idleTimeout",
+	)
+	forbid(
+		s.Header != nil && (s.Type == nil || *s.Type != policyconfig.TypeHeader),
+		"header",
+		"may only be set with type: Header",
+	)
+	forbid(
+		s.Header != nil && s.SessionName != nil,
+		"sessionName",
+		"may not be set together with header, which names the session",
+	)
 	return errs
 }
 

@@ -24,7 +24,8 @@ type Conflict struct {
 	Path string
 }
 
-// FieldConflict is a field and what the two write into it. The winner's value is nil if only the loser writes the field.
+// FieldConflict is a field and what the two write into it. The winner's value is nil if only the loser writes the
+// field.
 type FieldConflict struct {
 	Field         string
 	Loser, Winner FieldValue
@@ -68,8 +69,8 @@ func (w FieldValue) describeAgainst(loser FieldValue) string {
 	}
 }
 
-// resolveDirectPolicies keeps XBackendTrafficPolicies from merging: to each target the first applies as a whole (S14). Blocks
-// without settings are not needed any more then, and are left out with those that have lost every target.
+// resolveDirectPolicies keeps XBackendTrafficPolicies from merging: to each target the first applies as a whole (S14).
+// Blocks without settings are not needed any more then, and are left out with those that have lost every target.
 func resolveDirectPolicies(entries []*blockEntry) (left []*blockEntry, conflicts []Conflict) {
 	owners := map[object.TargetRef]*blockEntry{}
 	for _, e := range entries {
@@ -81,7 +82,8 @@ func resolveDirectPolicies(entries []*blockEntry) (left []*blockEntry, conflicts
 					return false
 				}
 				conflicts = append(conflicts, Conflict{
-					Loser: e.Origin, Winner: owner.Origin, Level: e.Level, Whole: true, Target: t, Path: e.Path, Fields: listFieldConflicts(e, owner),
+					Loser: e.Origin, Winner: owner.Origin, Level: e.Level, Whole: true, Target: t, Path: e.Path,
+					Fields: listFieldConflicts(e, owner),
 				})
 				return true
 			})
@@ -114,8 +116,8 @@ func readField(e *blockEntry, f int) FieldValue {
 	return FieldValue{}
 }
 
-// findConflicts finds, for each policy, those of its level that write another value and win (S13, S15). What is left out
-// by S11 or S12 conflicts with nothing.
+// findConflicts finds, for each policy, those of its level that write another value and win (S13, S15). What is left
+// out by S11 or S12 conflicts with nothing.
 func (m *merger) findConflicts() []Conflict {
 	var found []Conflict
 	first := 0 // of the level
@@ -133,8 +135,8 @@ func (m *merger) findConflicts() []Conflict {
 	return found
 }
 
-// findRival gives the block that keeps a policy from giving a field its value: the first of those that share a target with
-// it or, where it agrees with that one, the first of the level, on another Service.
+// findRival gives the block that keeps a policy from giving a field its value: the first of those that share a target
+// with it or, where it agrees with that one, the first of the level, on another Service.
 func findRival(stronger []*blockEntry, loser *blockEntry, f int) (winner *blockEntry, elsewhere bool) {
 	if loser.values[f] == nil {
 		return nil, false

@@ -28,16 +28,28 @@ var contradictions = []contradiction{
 		return reasonIf(crossSite && !secure, "a cookie for frames of other sites needs Secure")
 	}),
 	newContradiction(fieldName, "cookie.secure", func(name string, secure bool) string {
-		return reasonIf(!secure && policyconfig.CookieRulesFor(name).Secure, "a name that begins with __Secure-, __Host- or __Http- needs Secure")
+		return reasonIf(
+			!secure && policyconfig.CookieRulesFor(name).Secure,
+			"a name that begins with __Secure-, __Host- or __Http- needs Secure",
+		)
 	}),
 	newContradiction(fieldName, "cookie.httpOnly", func(name string, httpOnly bool) string {
-		return reasonIf(!httpOnly && policyconfig.CookieRulesFor(name).HTTPOnly, "a name that begins with __Http- or __Host-Http- needs HttpOnly")
+		return reasonIf(
+			!httpOnly && policyconfig.CookieRulesFor(name).HTTPOnly,
+			"a name that begins with __Http- or __Host-Http- needs HttpOnly",
+		)
 	}),
 	newContradiction(fieldName, fieldPath, func(name, path string) string {
-		return reasonIf(path != "/" && policyconfig.CookieRulesFor(name).HostOnly, "a name that begins with __Host- needs the path /")
+		return reasonIf(
+			path != "/" && policyconfig.CookieRulesFor(name).HostOnly,
+			"a name that begins with __Host- needs the path /",
+		)
 	}),
 	newContradiction(fieldName, "cookie.domain", func(name, domain string) string {
-		return reasonIf(domain != "" && policyconfig.CookieRulesFor(name).HostOnly, "a name that begins with __Host- allows no Domain")
+		return reasonIf(
+			domain != "" && policyconfig.CookieRulesFor(name).HostOnly,
+			"a name that begins with __Host- allows no Domain",
+		)
 	}),
 	limitToHeaders(newContradiction(fieldName, fieldEndHeader, func(name, end string) string {
 		return reasonIf(strings.EqualFold(name, end), "the session's own header can't end it")
@@ -68,13 +80,17 @@ func findContradiction(kind policyconfig.Type, f int, w FieldValue, effective []
 	if end := effective[fieldIndex[fieldAbsolute]]; w.Value == policyconfig.LifetimePermanent && end != nil && end.Unset {
 		return &IgnoredField{
 			Field: fieldTable[f].name, FieldValue: w, Rule: "S12", By: *end, ByField: fieldAbsolute,
-			Reason: fmt.Sprintf("left out: a Permanent cookie needs an absolute timeout, and the stronger %s (%s) takes that away",
-				end.Origin, end.Path),
+			Reason: fmt.Sprintf(
+				"left out: a Permanent cookie needs an absolute timeout, and the stronger %s (%s) takes that away",
+				end.Origin,
+				end.Path,
+			),
 		}
 	}
 	for _, c := range contradictions {
 		other := c.a + c.b - f
-		if f != c.a && f != c.b || effective[other] == nil || effective[other].Unset || c.headerOnly && kind != policyconfig.TypeHeader {
+		if f != c.a && f != c.b || effective[other] == nil || effective[other].Unset ||
+			c.headerOnly && kind != policyconfig.TypeHeader {
 			continue
 		}
 		pair := [2]any{w.Value, effective[other].Value}

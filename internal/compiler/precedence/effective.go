@@ -16,7 +16,8 @@ type FieldValue struct {
 	// Origin and Path are the object and the field in it; empty for a built-in default.
 	Origin object.Origin
 	Path   string
-	// Unset says that a block takes the field away: Value and Text are those of the built-in default then, if there is one.
+	// Unset says that a block takes the field away: Value and Text are those of the built-in default then, if there is
+	// one.
 	Unset bool
 	// Implied says that no field writes it: the block at Path turns sessions on by being there (S9).
 	Implied bool
@@ -43,8 +44,8 @@ type Effective struct {
 	TurnedOnBy FieldValue
 	// Scope is what a policy says that the sessions of the route belong to; no value where none does (S22).
 	Scope FieldValue
-	// Fields is every field that applies to the type, in a fixed order; disabled is the first. Those that no block writes are
-	// shared by all, so none may be changed.
+	// Fields is every field that applies to the type, in a fixed order; disabled is the first. Those that no block writes
+	// are shared by all, so none may be changed.
 	Fields []*Field
 	// Ignored are the values without effect though no stronger block writes the field; none if the session is off.
 	Ignored []IgnoredField
@@ -87,8 +88,8 @@ func (e *Effective) Envelope() bool {
 	return is
 }
 
-// CookiePath is the path as it is written, perhaps empty for none; false if no block writes one or the type is Header, so
-// that S23 decides.
+// CookiePath is the path as it is written, perhaps empty for none; false if no block writes one or the type is Header,
+// so that S23 decides.
 func (e *Effective) CookiePath() (string, bool) { return readValue[string](e, fieldPath) }
 
 // Identity is what the session is with; false for its pod, where no block says so (S42).

@@ -15,8 +15,8 @@ type (
 	pluginPolicy    = policyconfig.Policy
 )
 
-// fieldRow is one field of the table, which merges on its own (S7). All of them merge alike: the strongest block's value
-// holds whole.
+// fieldRow is one field of the table, which merges on its own (S7). All of them merge alike: the strongest block's
+// value holds whole.
 type fieldRow struct {
 	// name is the path in a SessionPersistencePolicy's block, such as cookie.sameSite; of several forms, the
 	// first.
@@ -73,8 +73,12 @@ func cookieField[S, T any](
 	convert func(S) (T, error),
 	to func(*policyconfig.Cookie) *T,
 ) fieldRow {
-	f := convertedField("cookie."+name, readMember(func(s *sessionSettings) *v1alpha1.Cookie { return s.Cookie }, from), convert,
-		func(p *pluginPolicy) *T { return to(p.Cookie) })
+	f := convertedField(
+		"cookie."+name,
+		readMember(func(s *sessionSettings) *v1alpha1.Cookie { return s.Cookie }, from),
+		convert,
+		func(p *pluginPolicy) *T { return to(p.Cookie) },
+	)
 	f.cookieOnly = true
 	return f
 }
@@ -106,7 +110,13 @@ func (f *fieldRow) readBlock(b *SettingsBlock) (*FieldValue, error) {
 	if at == "" {
 		at = f.pathIn(b.Release)
 	}
-	return &FieldValue{Value: value, Text: formatValue(value), Level: b.Level, Origin: b.Origin, Path: b.Path + "." + at}, err
+	return &FieldValue{
+		Value:  value,
+		Text:   formatValue(value),
+		Level:  b.Level,
+		Origin: b.Origin,
+		Path:   b.Path + "." + at,
+	}, err
 }
 
 // formatValue writes a value so that equal values have equal texts, whichever way they are written.

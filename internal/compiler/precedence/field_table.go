@@ -1,9 +1,6 @@
 package precedence
 
 import (
-	"errors"
-	"slices"
-
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -80,7 +77,12 @@ var fieldTable = []fieldRow{
 		keepValue,
 		func(c *pluginCookie) *policyconfig.SameSite { return &c.SameSite },
 	),
-	cookieField("secure", func(c *cookieSettings) *bool { return c.Secure }, keepValue, func(c *pluginCookie) *bool { return &c.Secure }),
+	cookieField(
+		"secure",
+		func(c *cookieSettings) *bool { return c.Secure },
+		keepValue,
+		func(c *pluginCookie) *bool { return &c.Secure },
+	),
 	cookieField(
 		"httpOnly",
 		func(c *cookieSettings) *bool { return c.HTTPOnly },
@@ -101,7 +103,12 @@ var fieldTable = []fieldRow{
 	),
 	cookieField("attributes", func(c *cookieSettings) *[]v1alpha1.CookieAttribute { return listOf(&c.Attributes) },
 		convertStrings[v1alpha1.CookieAttribute], func(c *pluginCookie) *[]string { return &c.Attributes }),
-	convertedField(fieldIdentity, func(s *sessionSettings) *v1alpha1.Identity { return s.Identity }, keepValue[v1alpha1.Identity], nil),
+	convertedField(
+		fieldIdentity,
+		func(s *sessionSettings) *v1alpha1.Identity { return s.Identity },
+		keepValue[v1alpha1.Identity],
+		nil,
+	),
 	plainField(
 		"onHostLost",
 		func(s *sessionSettings) *policyconfig.OnHostLost { return s.OnHostLost },
@@ -179,7 +186,11 @@ var fieldTable = []fieldRow{
 		func(s *sessionSettings) *bool { return s.Envelope },
 		func(p *pluginPolicy) *bool { return &p.Envelope },
 	),
-	plainField("forward", func(s *sessionSettings) *bool { return s.Forward }, func(p *pluginPolicy) *bool { return &p.Forward }),
+	plainField(
+		"forward",
+		func(s *sessionSettings) *bool { return s.Forward },
+		func(p *pluginPolicy) *bool { return &p.Forward },
+	),
 }
 
 // fieldIndex gives each field's index in the table by its name.
@@ -259,7 +270,12 @@ func timeoutField(
 	from func(*sessionSettings) (*v1alpha1.Duration, *int64),
 	to func(*pluginPolicy) *policyconfig.Duration,
 ) fieldRow {
-	f := convertedField(name, func(s *sessionSettings) *v1alpha1.Duration { d, _ := from(s); return d }, parsePositiveDuration, to)
+	f := convertedField(
+		name,
+		func(s *sessionSettings) *v1alpha1.Duration { d, _ := from(s); return d },
+		parsePositiveDuration,
+		to,
+	)
 	inSeconds := convertedField(name, func(s *sessionSettings) *int64 { _, n := from(s); return n }, convertSeconds, to)
 	inText := f.read
 	f.read = func(s *sessionSettings, g sessionapi.APIRelease) (any, string, error) {
@@ -269,59 +285,4 @@ func timeoutField(
 		return inText(s, g)
 	}
 	return f
-}
-
-// listOf gives a list that is written, nil for none.
-func listOf[T any](list *[]T) *[]T {
-	if len(*list) == 0 {
-		return nil
-	}
-	return list
-}
-
-var (
-	errNoTime = errors.New("must be longer than 0s; leave it out for none")
-	errEpoch  = errors.New("must be 0 to 4294967295")
-)
-
-func keepValue[T any](v T) (T, error)                      { return v, nil }
-func convertInt(n int32) (int, error)                      { return int(n), nil }
-func convertString[S ~string](v S) (string, error)         { return string(v), nil }
-func parseTime(t v1alpha1.Time) (policyconfig.Time, error) { return policyconfig.ParseTime(string(t)) }
-
-func parseDuration(d v1alpha1.Duration) (policyconfig.Duration, error) {
-	return policyconfig.ParseDuration(string(d))
-}
-
-func parsePositiveDuration(d v1alpha1.Duration) (policyconfig.Duration, error) {
-	value, err := parseDuration(d)
-	if err == nil && value == 0 {
-		err = errNoTime
-	}
-	return value, err
-}
-
-func convertSeconds(n int64) (policyconfig.Duration, error) {
-	switch {
-	case n <= 0:
-		return 0, errNoTime
-	case n > int64(policyconfig.MaxDuration):
-		return 0, errors.New("must be at most " + policyconfig.MaxDuration.String() + " in seconds")
-	}
-	return policyconfig.Duration(n), nil
-}
-
-func convertEpoch(n int64) (uint32, error) {
-	if n < 0 || n > 1<<32-1 {
-		return 0, errEpoch
-	}
-	return uint32(n), nil
-}
-
-func convertStrings[S ~string](list []S) ([]string, error) {
-	all := make([]string, 0, len(list))
-	for _, s := range list {
-		all = append(all, string(s))
-	}
-	return slices.Clip(all), nil
 }

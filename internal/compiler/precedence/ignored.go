@@ -12,8 +12,8 @@ type IgnoredField struct {
 	Field string
 	FieldValue
 	// Rule is why: S11 or S12 for what another value has done, S7 for a block that another level's has displaced as a
-	// whole, S13 for one that another policy on its target has, S22 for a scope that a rule of the route does not share, empty for a
-	// value that can't be read.
+	// whole, S13 for one that another policy on its target has, S22 for a scope that a rule of the route does not share,
+	// empty for a value that can't be read.
 	Rule string
 	// By is the value that did it, ByField its field. It may be weaker in the case of a timeout that is cut.
 	By      FieldValue
@@ -54,7 +54,11 @@ func newOffType(name string, w, kind FieldValue) IgnoredField {
 func newOffEnvelope(name string, w, by FieldValue) IgnoredField {
 	return IgnoredField{
 		Field: name, FieldValue: w, Rule: "S11", By: by, ByField: fieldEnvelope,
-		Reason: fmt.Sprintf("does not apply: the application chooses the attributes, for envelope is true by %s (%s)", by.Origin, by.Path),
+		Reason: fmt.Sprintf(
+			"does not apply: the application chooses the attributes, for envelope is true by %s (%s)",
+			by.Origin,
+			by.Path,
+		),
 	}
 }
 
@@ -65,11 +69,18 @@ func newOffTypeName(w, kind FieldValue, err error) IgnoredField {
 	return d
 }
 
-// newCutTimeout brings an idle timeout down to the absolute one, for a session ends at the earlier of the two anyway (S12).
+// newCutTimeout brings an idle timeout down to the absolute one, for a session ends at the earlier of the two anyway
+// (S12).
 func newCutTimeout(idle, absolute FieldValue) IgnoredField {
 	return IgnoredField{
 		Field: fieldIdle, FieldValue: idle, Rule: "S12", By: absolute, ByField: fieldAbsolute,
-		Reason: fmt.Sprintf("cut from %s to %s, the absolute timeout by %s (%s)", idle.Text, absolute.Text, absolute.Origin, absolute.Path),
+		Reason: fmt.Sprintf(
+			"cut from %s to %s, the absolute timeout by %s (%s)",
+			idle.Text,
+			absolute.Text,
+			absolute.Origin,
+			absolute.Path,
+		),
 	}
 }
 

@@ -41,16 +41,44 @@ const (
 )
 
 var precedenceTable = [...][8]Level{
-	Override: {OnGatewayClass: 1, OnGateway: 2, OnListener: 3, OnNamespace: 4, OnRoute: 5, OnRule: 6, OnService: 7, OnPort: 8},
-	Plain:    {OnRule: 10, OnRoute: 11, OnPort: 12, OnService: 13, OnNamespace: 16, OnListener: 17, OnGateway: 18, OnGatewayClass: 19},
-	Default:  {OnPort: 20, OnService: 21, OnRule: 22, OnRoute: 23, OnNamespace: 24, OnListener: 25, OnGateway: 26, OnGatewayClass: 27},
+	Override: {
+		OnGatewayClass: 1,
+		OnGateway:      2,
+		OnListener:     3,
+		OnNamespace:    4,
+		OnRoute:        5,
+		OnRule:         6,
+		OnService:      7,
+		OnPort:         8,
+	},
+	Plain: {
+		OnRule:         10,
+		OnRoute:        11,
+		OnPort:         12,
+		OnService:      13,
+		OnNamespace:    16,
+		OnListener:     17,
+		OnGateway:      18,
+		OnGatewayClass: 19,
+	},
+	Default: {
+		OnPort:         20,
+		OnService:      21,
+		OnRule:         22,
+		OnRoute:        23,
+		OnNamespace:    24,
+		OnListener:     25,
+		OnGateway:      26,
+		OnGatewayClass: 27,
+	},
 }
 
 var (
 	partNames      = [...]string{Override: "override", Plain: "plain", Default: "default"}
 	hierarchyNames = [...]string{
-		OnGatewayClass: "the GatewayClass", OnGateway: "the Gateway", OnListener: "the listener", OnNamespace: "the Namespace",
-		OnRoute: "the route", OnRule: "the rule", OnService: "the Service", OnPort: "the Service's port",
+		OnGatewayClass: "the GatewayClass", OnGateway: "the Gateway", OnListener: "the listener",
+		OnNamespace: "the Namespace",
+		OnRoute:     "the route", OnRule: "the rule", OnService: "the Service", OnPort: "the Service's port",
 	}
 	precedenceNames = nameLevels()
 )
@@ -79,8 +107,8 @@ func (r Level) hierarchy() HierarchyLevel {
 	return OnGatewayClass
 }
 
-// IsOnService reports whether the level belongs to a Service, a port of one, or an XBackend with a policy, so that it brings no path
-// of its own (S23) and may hold the policies of several Services (S15).
+// IsOnService reports whether the level belongs to a Service, a port of one, or an XBackend with a policy, so that it
+// brings no path of its own (S23) and may hold the policies of several Services (S15).
 func (r Level) IsOnService() bool {
 	l := r.hierarchy()
 	return (l == OnService || l == OnPort) && r != InlineXBackend && r != BuiltIn

@@ -8,8 +8,9 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Merge merges the blocks on one path: the strongest that writes a field gives its value (S5, S7). The order of the blocks
-// does not matter. Each of them should be one that [CheckBlock] takes; of others, values that can't be read are left out.
+// Merge merges the blocks on one path: the strongest that writes a field gives its value (S5, S7). The order of the
+// blocks does not matter. Each of them should be one that [CheckBlock] takes; of others, values that can't be read are
+// left out.
 func Merge(blocks []SettingsBlock) Effective {
 	entries, conflicts := resolveDirectPolicies(sortBlocks(blocks))
 	if len(entries) == 0 {
@@ -85,7 +86,14 @@ func (m *merger) readBlocks() {
 
 // newImplied says that a block turns sessions on by being there.
 func newImplied(e *blockEntry) *FieldValue {
-	return &FieldValue{Value: false, Text: formatValue(false), Level: e.Level, Origin: e.Origin, Path: e.Path, Implied: true}
+	return &FieldValue{
+		Value:   false,
+		Text:    formatValue(false),
+		Level:   e.Level,
+		Origin:  e.Origin,
+		Path:    e.Path,
+		Implied: true,
+	}
 }
 
 // decideType is the type, which is decided before anything else, and what writes it (S11).
@@ -98,8 +106,8 @@ func (m *merger) decideType() (policyconfig.Type, FieldValue) {
 	return policyconfig.TypeCookie, FieldValue{}
 }
 
-// decideEnvelope is whether the session is in what the application sets, and what writes it. It is decided as the type is: no
-// other field speaks against it.
+// decideEnvelope is whether the session is in what the application sets, and what writes it. It is decided as the type
+// is: no other field speaks against it.
 func (m *merger) decideEnvelope() (bool, FieldValue) {
 	for _, e := range m.entries {
 		if w := e.values[fieldIndex[fieldEnvelope]]; w != nil {
@@ -110,8 +118,8 @@ func (m *merger) decideEnvelope() (bool, FieldValue) {
 	return false, FieldValue{}
 }
 
-// ignoreOffType takes out what does not apply to the type: the cookie's attributes under Header and in an envelope, and names
-// that their own block gives to the other type (S11).
+// ignoreOffType takes out what does not apply to the type: the cookie's attributes under Header and in an envelope, and
+// names that their own block gives to the other type (S11).
 func (m *merger) ignoreOffType() {
 	kind, by := m.decideType()
 	envelope, byEnvelope := m.decideEnvelope()
@@ -152,8 +160,8 @@ func (m *merger) ignore(e *blockEntry, f int, d IgnoredField) {
 	e.values[f] = nil
 }
 
-// applyPrecedence goes from the strongest level to the weakest. A value that a stronger one contradicts is left out as if it
-// were not written (S12), so that the next below may be effective; it contradicts nothing itself then.
+// applyPrecedence goes from the strongest level to the weakest. A value that a stronger one contradicts is left out as
+// if it were not written (S12), so that the next below may be effective; it contradicts nothing itself then.
 func (m *merger) applyPrecedence() {
 	kind, _ := m.decideType()
 	for _, e := range m.entries {
@@ -221,7 +229,8 @@ func buildFieldDefaults() []*Field {
 	return all
 }
 
-// buildField gives what came of a field; the default itself where no block has a say, which is most fields of most rules.
+// buildField gives what came of a field; the default itself where no block has a say, which is most fields of most
+// rules.
 func (m *merger) buildField(f int) *Field {
 	if m.effectiveValues[f] == nil {
 		return fieldDefaults[f]
@@ -244,8 +253,8 @@ func (m *merger) buildField(f int) *Field {
 	return &out
 }
 
-// findTurnedOnBy is the strongest level below the overrides that says on. Where none does, an override has said it, or there
-// are nothing but overrides and the strongest of them stands for all (S9).
+// findTurnedOnBy is the strongest level below the overrides that says on. Where none does, an override has said it, or
+// there are nothing but overrides and the strongest of them stands for all (S9).
 func (m *merger) findTurnedOnBy() FieldValue {
 	var override *FieldValue
 	last := Level(0)

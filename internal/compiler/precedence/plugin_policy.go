@@ -6,8 +6,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// PolicyIdentity is what a session policy of the plugin needs besides an [Effective]: what depends on the rule's identity and its
-// matches. All of it goes into the policy as it stands.
+// PolicyIdentity is what a session policy of the plugin needs besides an [Effective]: what depends on the rule's
+// identity and its matches. All of it goes into the policy as it stands.
 type PolicyIdentity struct {
 	// Name, Scope, Routes and Clusters are as in [policyconfig.Policy].
 	Name, Scope      string
@@ -20,8 +20,8 @@ type PolicyIdentity struct {
 	Mirrored bool
 }
 
-// BuildPolicy gives the plugin's policy. Fields that no block writes have the plugin's own defaults. drainTimeout is not
-// among them: see [Effective.DrainTimeout]. Every call gives a value of its own.
+// BuildPolicy gives the plugin's policy. Fields that no block writes have the plugin's own defaults. drainTimeout is
+// not among them: see [Effective.DrainTimeout]. Every call gives a value of its own.
 func (e *Effective) BuildPolicy(identity PolicyIdentity) policyconfig.Policy {
 	p := newDefaultPolicy()
 	if e.Type() == policyconfig.TypeHeader {

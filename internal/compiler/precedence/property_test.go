@@ -55,19 +55,19 @@ func TestStrongestHolds(t *testing.T) {
 func TestNothingIsLost(t *testing.T) {
 	everyRound(t, func(t *testing.T, r randomRound) {
 		e := Merge(r.blocks)
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, f := range e.Fields {
 			for _, w := range append(f.Overrides, f.FieldValue) {
-				told[w.Origin.String()+" "+w.Path] = true
+				reported[w.Origin.String()+" "+w.Path] = true
 			}
 		}
 		for _, d := range e.Ignored {
-			told[d.Origin.String()+" "+d.Path] = true
+			reported[d.Origin.String()+" "+d.Path] = true
 		}
 		for _, b := range r.blocks {
 			for i := range fieldTable {
 				w, _ := fieldTable[i].readBlock(&b)
-				if w != nil && e.On && b.Level != BackendTraffic && !told[w.Origin.String()+" "+w.Path] {
+				if w != nil && e.On && b.Level != BackendTraffic && !reported[w.Origin.String()+" "+w.Path] {
 					t.Errorf("nothing is said of %s", formatOrigin(*w))
 				}
 			}

@@ -37,7 +37,8 @@ func (e *Effective) RevokedBackends() (all []RevokedBackend) {
 	return all
 }
 
-// RevokesForRoute reports whether those are written for one route, or a rule of it, and not for whatever a policy reaches.
+// RevokesForRoute reports whether those are written for one route, or a rule of it, and not for whatever a policy
+// reaches.
 func (e *Effective) RevokesForRoute() bool {
 	f := e.Field(fieldRevoked)
 	if f == nil || f.Level == BuiltIn {

@@ -11,13 +11,14 @@ import (
 // scopePath is where a policy says what its route's sessions belong to.
 const scopePath = "spec.scope"
 
-// findScope gives what a policy for the route says that its sessions belong to, the oldest where several do, and the conflicts of
-// those that say otherwise. It is a word about the route, and so the same in whichever of the policy's blocks holds.
+// findScope gives what a policy for the route says that its sessions belong to, the oldest where several do, and the
+// conflicts of those that say otherwise. It is a word about the route, and so the same in whichever of the policy's
+// blocks holds.
 func findScope(entries []*blockEntry) (scope FieldValue, conflicts []Conflict) {
 	var words []*blockEntry
 	for _, e := range entries {
-		said := func(w *blockEntry) bool { return w.Origin.Ref == e.Origin.Ref }
-		if e.Scope != "" && !slices.ContainsFunc(words, said) {
+		isOwn := func(w *blockEntry) bool { return w.Origin.Ref == e.Origin.Ref }
+		if e.Scope != "" && !slices.ContainsFunc(words, isOwn) {
 			words = append(words, e)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
-// SettingsBlock is one set of session fields and where it is written. No two blocks of one object have the same level and
-// path, except for copies of one block at several targets.
+// SettingsBlock is one set of session fields and where it is written. No two blocks of one object have the same level
+// and path, except for copies of one block at several targets.
 type SettingsBlock struct {
 	Level  Level
 	Origin object.Origin
@@ -28,10 +28,14 @@ type SettingsBlock struct {
 	Settings *v1alpha1.SessionSettings
 }
 
-// PolicyBlocks gives the blocks of a SessionPersistencePolicy at one of its targets: up to three, and none at a
-// target of a kind that it can't have. The plain one is there when it has a field, or when there is no other (S9); with a
+// PolicyBlocks gives the blocks of a SessionPersistencePolicy at one of its targets: up to three, and none at a target
+// of a kind that it can't have. The plain one is there when it has a field, or when there is no other (S9); with a
 // strategy it is a default or an override, and the only one.
-func PolicyBlocks(origin object.Origin, target object.TargetRef, spec *v1alpha1.SessionPersistencePolicySpec) []SettingsBlock {
+func PolicyBlocks(
+	origin object.Origin,
+	target object.TargetRef,
+	spec *v1alpha1.SessionPersistencePolicySpec,
+) []SettingsBlock {
 	level, ok := HierarchyLevelOf(target)
 	if !ok {
 		return nil
@@ -53,7 +57,10 @@ func PolicyBlocks(origin object.Origin, target object.TargetRef, spec *v1alpha1.
 	}
 	add := func(part Part, path string, settings *v1alpha1.SessionSettings) {
 		blocks = append(blocks, SettingsBlock{
-			Level: LevelOf(part, level), Origin: origin, Target: target, Path: path, Class: class, Scope: scope, Atomic: atomic, Settings: settings,
+			Level: LevelOf(
+				part,
+				level,
+			), Origin: origin, Target: target, Path: path, Class: class, Scope: scope, Atomic: atomic, Settings: settings,
 		})
 	}
 	if spec.Override != nil {
@@ -69,6 +76,19 @@ func PolicyBlocks(origin object.Origin, target object.TargetRef, spec *v1alpha1.
 }
 
 // FromInline gives the block of a rule, an XBackend or an XBackendTrafficPolicy that writes a session inline.
-func FromInline(i *sessionapi.InlineSession, level Level, origin object.Origin, target object.TargetRef, path string) SettingsBlock {
-	return SettingsBlock{Level: level, Origin: origin, Target: target, Path: path, Release: i.Release, Settings: &i.Settings}
+func FromInline(
+	i *sessionapi.InlineSession,
+	level Level,
+	origin object.Origin,
+	target object.TargetRef,
+	path string,
+) SettingsBlock {
+	return SettingsBlock{
+		Level:    level,
+		Origin:   origin,
+		Target:   target,
+		Path:     path,
+		Release:  i.Release,
+		Settings: &i.Settings,
+	}
 }

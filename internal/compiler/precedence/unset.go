@@ -13,8 +13,8 @@ import (
 // unsetText stands for a field that is taken away and has no built-in default. No field can hold it.
 const unsetText = "(unset)"
 
-// unsetNames is what a policy may take away (S7): every field but what turns sessions on and what carries them, and each
-// mapping, which stands for its members.
+// unsetNames is what a policy may take away (S7): every field but what turns sessions on and what carries them, and
+// each mapping, which stands for its members.
 var unsetNames = listUnsetNames()
 
 func listUnsetNames() (names []string) {
@@ -65,7 +65,10 @@ func checkUnset(b *SettingsBlock) (errs policyconfig.ErrorList) {
 		case seen[path]:
 			errs = append(errs, policyconfig.Error{Path: at, Message: fmt.Sprintf("Duplicate value: %q", path)})
 		case b.writesBelow(string(path)):
-			errs = append(errs, policyconfig.Error{Path: at, Message: "Forbidden: may not name a field that is written next to it"})
+			errs = append(
+				errs,
+				policyconfig.Error{Path: at, Message: "Forbidden: may not name a field that is written next to it"},
+			)
 		}
 		seen[path] = true
 	}

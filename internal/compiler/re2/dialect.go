@@ -11,8 +11,8 @@ import (
 // maxRune is the last character: Envoy has RE2 read expressions as Latin-1, in which each byte is a character.
 const maxRune = 0xff
 
-// explainDialect says what Go takes in an expression and Envoy does not, or reads in another way; empty for nothing. What stands
-// between \Q and \E is looked at as if it did not.
+// explainDialect says what Go takes in an expression and Envoy does not, or reads in another way; empty for nothing.
+// What stands between \Q and \E is looked at as if it did not.
 func explainDialect(expression string) string {
 	for i := 0; i < len(expression); i++ {
 		if expression[i] >= utf8.RuneSelf {
@@ -38,7 +38,11 @@ func explainEscape(letter byte, braced string) string {
 	switch letter {
 	case 'p', 'P':
 		if name := strings.TrimPrefix(braced, "^"); !isClass(name) {
-			return fmt.Sprintf(`must be an expression of RE2: \%c{%s}: neither a script nor a category of one or two letters`, letter, braced)
+			return fmt.Sprintf(
+				`must be an expression of RE2: \%c{%s}: neither a script nor a category of one or two letters`,
+				letter,
+				braced,
+			)
 		}
 	case 'x':
 		if code, err := strconv.ParseUint(braced, 16, 32); err != nil || code > maxRune {

@@ -1,5 +1,6 @@
-// Package re2 judges regular expressions for Envoy, which compiles them with RE2 and refuses a whole table of routes for one
-// that is no good, or larger than its limit. Go's own expressions have the same syntax, but for what is found here.
+// Package re2 judges regular expressions for Envoy, which compiles them with RE2 and refuses a whole table of routes
+// for one that is invalid, or larger than its limit. Go's own expressions have the same syntax, but for what is found
+// here.
 package re2
 
 import (
@@ -8,8 +9,8 @@ import (
 	"strings"
 )
 
-// MaxSize is how large a program may be. An expression of a route has some dozens of instructions; the time that a match may
-// take, and the memory, grow with it.
+// MaxSize is how large a program may be. An expression of a route has some dozens of instructions; the time that a
+// match may take, and the memory, grow with it.
 const MaxSize = 2000
 
 // maxLength bounds what is compiled at all.
@@ -37,8 +38,8 @@ func Explain(expression string) string {
 	}
 }
 
-// ExplainReplacement says why a text is no replacement for what a good expression matches; empty if it is. A backslash is followed
-// by a group's digit or by another backslash.
+// ExplainReplacement says why a text is no replacement for what a good expression matches; empty if it is. A backslash
+// is followed by a group's digit or by another backslash.
 func ExplainReplacement(expression, replacement string) string {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {

@@ -20,9 +20,9 @@ type chunk struct {
 	json  bool
 	// aliases counts the values that the file's aliases have made; its chunks share it, and are read in order.
 	aliases *int
-	// root is the one document of several in a chunk, or is parsed again when the line of a field is asked for and the simple
-	// reader doesn't find it: most documents have no problem. Documents of one list share it, and may be asked at the
-	// same time.
+	// root is the one document of several in a chunk, or is parsed again when the line of a field is asked for and the
+	// simple reader doesn't find it: most documents have no problem. Documents of one list share it, and may be asked at
+	// the same time.
 	root    *yaml.Node
 	parsing *sync.Mutex
 	// positions are where fields are, once that is asked for.
@@ -123,8 +123,8 @@ func (c *chunk) lineOfPath(path string) int {
 	return c.first - 1 + c.positions.findLine(c, path)
 }
 
-// firstContentLine gives the line on which a YAML document's content begins, which is asked for of every object of a table, and
-// needs no parser.
+// firstContentLine gives the line on which a YAML document's content begins, which is asked for of every object of a
+// table, and needs no parser.
 func firstContentLine(data []byte) int {
 	line := 0
 	for text := range bytes.Lines(data) {

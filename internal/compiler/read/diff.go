@@ -2,9 +2,9 @@ package read
 
 import "bytes"
 
-// Diff gives the sources that are new or have other bytes, and the names of those that are gone. Lists in the order of their names
-// are looked through once, and the bytes of one and the same slice are not. Of lists in another order more may be given than has
-// changed: who takes out what is gone and then puts in what is new has what is in after.
+// Diff gives the sources that are new or have other bytes, and the names of those that are gone. Lists in the order of
+// their names are looked through once, and the bytes of one and the same slice are not. Of lists in another order more
+// may be given than has changed: who takes out what is gone and then puts in what is new has what is in after.
 func Diff(before, after []Source) (set []Source, gone []string) {
 	i := 0
 	for _, now := range after {

@@ -66,7 +66,11 @@ func (d *Document) Ref() object.Ref {
 	if d.Fields == nil {
 		return d.ref
 	}
-	return object.Ref{Kind: d.StringAt("kind"), Namespace: d.StringAt("metadata", "namespace"), Name: d.StringAt("metadata", "name")}
+	return object.Ref{
+		Kind:      d.StringAt("kind"),
+		Namespace: d.StringAt("metadata", "namespace"),
+		Name:      d.StringAt("metadata", "name"),
+	}
 }
 
 // String names the object as "HTTPRoute default/cart", with what of it is there.

@@ -10,10 +10,10 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// KeepObjects gives a file in which the objects that problems are about are as an earlier text of the file has them, or are not there
-// where that has none: these are absent. All else stays as it is, and where it is. It can't where an object is not to be told from others,
-// and does not where the earlier text has an object that the file has no longer: then the file may be cut off, and objects gone that
-// nobody deleted.
+// KeepObjects gives a file in which the objects that problems are about are as an earlier text of the file has them, or
+// are not there where that has none: these are absent. All else stays as it is, and where it is. It can't where an
+// object is not to be told from others, and does not where the earlier text has an object that the file has no longer:
+// then the file may be cut off, and objects gone that nobody deleted.
 func KeepObjects(
 	now, before Source, problems []report.Problem,
 ) (kept Source, absent map[string]bool, ok bool) {

@@ -27,7 +27,8 @@ func documentLimit(data []byte) int { return spared + len(data)/leastObject }
 
 const tooLarge = "the object is too large: an API server stores at most 1.5 MiB of JSON"
 
-// isDense tells whether a YAML document may have more values than are read: each comes with one of these marks at least.
+// isDense tells whether a YAML document may have more values than are read: each comes with one of these marks at
+// least.
 func isDense(data []byte) bool {
 	if len(data) < maxValues {
 		return false
@@ -45,7 +46,8 @@ func isDense(data []byte) bool {
 // isTooLarge tells whether a value takes more than so many bytes of JSON.
 func isTooLarge(value any, most int) bool { return restOfBytes(value, most) < 0 }
 
-// restOfBytes gives what is left of a number of bytes after a value's JSON, or a negative number as soon as it is known.
+// restOfBytes gives what is left of a number of bytes after a value's JSON, or a negative number as soon as it is
+// known.
 func restOfBytes(value any, left int) int {
 	switch value := value.(type) {
 	case map[string]any:

@@ -92,7 +92,8 @@ func (t *Text) ParseDocuments(rep *report.Report) []*Document {
 	return docs
 }
 
-// IsSelfContained tells whether the text's objects depend on the text and on nothing else: then equal texts have equal objects.
+// IsSelfContained tells whether the text's objects depend on the text and on nothing else: then equal texts have equal
+// objects.
 func (t *Text) IsSelfContained() bool { return len(t.chunks) == 1 && isSeparable(t.chunks[0].data) }
 
 // File is the name of the file that the text is of.
@@ -120,7 +121,12 @@ func ReportEmpty(texts []*Text, rep *report.Report) {
 	for _, t := range texts {
 		empty = empty && t.blank && hasNoText(t.chunks)
 		if t.last && empty {
-			rep.UnreadableAt(report.FileUnreadable, filePosition{file: t.chunks[0].file}, "", "the file is empty: it has no object")
+			rep.UnreadableAt(
+				report.FileUnreadable,
+				filePosition{file: t.chunks[0].file},
+				"",
+				"the file is empty: it has no object",
+			)
 		}
 		empty = empty || t.last
 	}

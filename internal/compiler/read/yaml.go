@@ -41,7 +41,9 @@ func isBlank(root *yaml.Node) bool {
 		root.Content[0].Kind == yaml.ScalarNode && root.Content[0].Value == "" && root.Content[0].ShortTag() == "!!null"
 }
 
-var syntaxError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^yaml: (?:line ([0-9]+): )?(.*)$`) })
+var syntaxError = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`(?s)^yaml: (?:line ([0-9]+): )?(.*)$`) },
+)
 
 // syntaxFault takes the line number out of the library's error. What its parser, as opposed to its scanner, finds
 // it counts from 0; the end of the text is then a line too far.

@@ -2,8 +2,8 @@ package report
 
 import "fmt"
 
-// maxErrors is how many errors of one object are reported one by one. The others are counted: what has so many was not written
-// by hand, and finding the line of each takes time.
+// maxErrors is how many errors of one object are reported one by one. The others are counted: what has so many was not
+// written by hand, and finding the line of each takes time.
 const maxErrors = 100
 
 // run counts the errors that are noted of one subject in a row.
@@ -13,8 +13,8 @@ type run struct {
 	rest   int // the problem that stands for those that are too many
 }
 
-// hasRoom counts an error, and tells whether it is to be reported one by one.
-func (r *Report) hasRoom(code Code, about Subject, unsupported bool) bool {
+// mayAdd counts an error, and tells whether it is to be reported one by one.
+func (r *Report) mayAdd(code Code, about Subject, unsupported bool) bool {
 	r.noted++
 	if name := about.String(); name != r.run.about {
 		r.run = run{about: name}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Place is where in an object a problem is, as far as something follows from it. The zero value is the object as a whole, and what
-// is outside all sections.
+// Place is where in an object a problem is, as far as something follows from it. The zero value is the object as a
+// whole, and what is outside all sections.
 type Place struct {
 	Section Section
 	// Index is that of the section's item; -1 for the list as a whole, and where the section is no list.
@@ -50,8 +50,8 @@ var sections = []struct {
 	{"spec.tcpproxy", ProxyConnections},
 }
 
-// PlaceOf reads a field's path. Field errors of Kubernetes have theirs as text; this is where it becomes a place, and nothing else
-// reads it again.
+// PlaceOf reads a field's path. Field errors of Kubernetes have theirs as text; this is where it becomes a place, and
+// nothing else reads it again.
 func PlaceOf(path string) Place {
 	p := Place{
 		InBackendRef: strings.Contains(path, ".backendRefs") || strings.Contains(path, ".services"),

@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// Problem is one thing that is wrong, where it is, and in which object. What is done about it follows from Ref, Place and Reason;
-// the rest is for people.
+// Problem is one thing that is wrong, where it is, and in which object. What is done about it follows from Ref, Place
+// and Reason; the rest is for people.
 type Problem struct {
 	// Code says what kind of finding it is.
 	Code Code

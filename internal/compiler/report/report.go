@@ -21,8 +21,8 @@ type Subject interface {
 	Locate(path string) (file string, line int)
 }
 
-// Report collects problems. The zero value is ready to use; it is not safe for concurrent use. Where in its file a problem
-// is, is looked up when the problems are asked for: documents may move, while what is said of them stays.
+// Report collects problems. The zero value is ready to use; it is not safe for concurrent use. Where in its file a
+// problem is, is looked up when the problems are asked for: documents may move, while what is said of them stays.
 type Report struct {
 	errors, warnings []Entry
 	unreadable       []string // files
@@ -66,7 +66,7 @@ func (r *Report) ErrorForAt(code Code, about Subject, reason, path, message stri
 
 // add notes an error.
 func (r *Report) add(code Code, about Subject, reason, path, message string, unsupported bool) {
-	if !r.hasRoom(code, about, unsupported) {
+	if !r.mayAdd(code, about, unsupported) {
 		return
 	}
 	e := newEntry(code, about, path, message)

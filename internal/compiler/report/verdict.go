@@ -16,7 +16,7 @@ const (
 	Advice   Verdict = "Advice"
 	Warning  Verdict = "Warning"
 	Refused  Verdict = "Refused"
-	// Unknown is a Warning or Refused that hangs on objects which whoever asks may not read.
+	// Unknown is a Warning or Refused that depends on objects which the caller may not read.
 	Unknown Verdict = "Unknown"
 )
 

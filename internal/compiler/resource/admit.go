@@ -2,14 +2,10 @@ package resource
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -18,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/limpet-proxy/limpet/compiler/api"
 	"github.com/limpet-proxy/limpet/internal/compiler/admission"
@@ -35,8 +30,8 @@ type Options struct {
 	Release sessionapi.APIRelease
 	// AssumeAdmitted leaves the CRDs out, for documents that an API server has admitted; defaults are filled in.
 	AssumeAdmitted bool
-	// ExternalControlPlane says that a control plane serves the objects: what limpet does not carry of the kinds that every
-	// control plane knows is its affair, and not refused.
+	// ExternalControlPlane says that a control plane serves the objects: what limpet does not carry of the kinds that
+	// every control plane knows is its affair, and not refused.
 	ExternalControlPlane bool
 	// PlatformKinds are the control plane's own kinds that the target reads and writes; limpet does not judge them.
 	PlatformKinds []schema.GroupVersionKind
@@ -58,7 +53,8 @@ type admitter struct {
 	rep       *report.Report
 }
 
-// loadAdmitters are the admitters by release, made once: our own CRDs are parsed and their CEL rules compiled only then.
+// loadAdmitters are the admitters by release, made once: our own CRDs are parsed and their CEL rules compiled only
+// then.
 var loadAdmitters = sync.OnceValues(func() (map[sessionapi.APIRelease]*admission.Admitter, error) {
 	all := map[sessionapi.APIRelease]*admission.Admitter{}
 	for apiRelease, release := range crdReleases {
@@ -100,9 +96,9 @@ type identity struct {
 	namespace, name string
 }
 
-// mergeTexts brings together what became of documents. Of two with one name the second is refused, and all of a file that can't be
-// read: which objects it would have is open. Some names are those of documents at places elsewhere. It gives the first document of each
-// name, too.
+// mergeTexts brings together what became of documents. Of two with one name the second is refused, and all of a file
+// that can't be read: which objects it would have is open. Some names are those of documents at places elsewhere. It
+// gives the first document of each name, too.
 func mergeTexts(
 	all []*admittedText, texts []*read.Text, elsewhere placesByName, rep *report.Report,
 ) (*Objects, documentsByName) {
@@ -241,7 +237,10 @@ func (a *admitter) isOthers(d *read.Document, k *Kind) bool {
 
 // isCommon reports whether every control plane for Gateway API serves the kinds of a group.
 func isCommon(group string) bool {
-	return slices.Contains([]string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, discoveryv1.GroupName, istioGroup, ""}, group)
+	return slices.Contains(
+		[]string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, discoveryv1.GroupName, istioGroup, ""},
+		group,
+	)
 }
 
 // applyCRDs asks package admission, which also fills in the defaults of the fields.
@@ -265,25 +264,6 @@ func (a *admitter) applyCRDs(d *read.Document, fields map[string]any, apiRelease
 			a.rep.Error(report.InvalidField, d, e)
 		}
 	}
-}
-
-// suggestValue names the supported value that may be meant by one that is not; empty if none is near.
-func suggestValue(e *field.Error) string {
-	value, isText := e.BadValue.(string)
-	if _, list, found := strings.Cut(e.Detail, "supported values: "); isText && found {
-		return suggest.DidYouMean(value, strings.Split(strings.ReplaceAll(list, `"`, ""), ", "))
-	}
-	return ""
-}
-
-// alternativesPattern is what the schema validator says of oneOf and anyOf: the path stands in the message alone.
-var alternativesPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"([^"]+)" (must validate .*)$`) })
-
-func cutPath(detail string) (path, rest string) {
-	if parts := alternativesPattern().FindStringSubmatch(detail); parts != nil {
-		return parts[1], parts[2]
-	}
-	return "", detail
 }
 
 // identify fills in the namespace, as kubectl would, and gives the object's identity.
@@ -313,47 +293,4 @@ func (a *admitter) checkMetadata(d *read.Document, k *Kind) {
 		a.rep.Error(report.InvalidField, d,
 			apivalidation.ValidateObjectMeta(&o.ObjectMeta, !k.ClusterScoped, k.nameRule, field.NewPath("metadata"))...)
 	}
-}
-
-// decode fills a Go type from the document's fields and reports those that the type lacks.
-func (a *admitter) decode(d *read.Document, fields map[string]any, into any) bool {
-	text, err := json.Marshal(fields)
-	if err != nil {
-		a.rep.ErrorAt(report.InvalidField, d, "", err.Error())
-		return false
-	}
-	strays, err := kjson.UnmarshalStrict(text, into, kjson.DisallowUnknownFields)
-	for _, e := range strays {
-		a.rep.ErrorAt(report.UnknownField, d, fieldPath(e), "unknown field")
-	}
-	if err != nil {
-		path, message := describeTypeError(err)
-		a.rep.ErrorAt(report.InvalidField, d, path, message)
-	}
-	return err == nil
-}
-
-// fieldPath is the path that a strict decoding error carries.
-func fieldPath(err error) string {
-	var at kjson.FieldError
-	if errors.As(err, &at) {
-		return at.FieldPath()
-	}
-	return ""
-}
-
-// describeTypeError puts a decoding error into the wording of field errors.
-func describeTypeError(err error) (path, message string) {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		return trimGoTypes(wrong.Field), "Invalid value: must be of type " + wrong.Type.String() + ", not " + wrong.Value
-	}
-	return "", err.Error()
-}
-
-// trimGoTypes leaves out what stands for embedded Go types in a decoding error's path. Fields of the API begin in lower
-// case.
-func trimGoTypes(path string) string {
-	parts := strings.Split(path, ".")
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p != "" && unicode.IsUpper(rune(p[0])) }), ".")
 }

@@ -12,11 +12,12 @@ import (
 // BackendTLSPolicy is an admitted BackendTLSPolicy.
 type BackendTLSPolicy = Object[gatewayv1.BackendTLSPolicy]
 
-// backendTLSPolicyKind asks for TLS to backends. A fault in one makes its targets answer an error: what shall be secret is never
-// sent in clear text.
+// backendTLSPolicyKind asks for TLS to backends. A fault in one makes its targets answer an error: what shall be secret
+// is never sent in clear text.
 var backendTLSPolicyKind = newKind(definition[gatewayv1.BackendTLSPolicy]{
 	Traits: Traits{HasStatus: true},
-	group:  gatewayv1.GroupName, kind: object.KindBackendTLSPolicy, versions: []string{"v1", "v1alpha3"}, ownProxy: true, localFaults: true,
+	group:  gatewayv1.GroupName, kind: object.KindBackendTLSPolicy, versions: []string{"v1", "v1alpha3"}, ownProxy: true,
+	localFaults: true,
 	fields: func() support.Fields {
 		return support.Join(
 			support.Under("spec.targetRefs[]", support.All("group", "kind", "name", "sectionName")),
@@ -37,7 +38,8 @@ func upstreamValidationFields() support.Fields {
 
 // configMapKind is read for the certificates of authorities.
 var configMapKind = newKind(definition[ConfigMap]{
-	kind: object.KindConfigMap, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain, loose: true, ownProxy: true,
+	kind: object.KindConfigMap, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain, loose: true,
+	ownProxy: true,
 	convert: func(c *Object[ConfigMap], _ *Objects) {
 		c.Value.Authorities = c.Value.Data[authoritiesKey]
 		c.Value.Data = nil

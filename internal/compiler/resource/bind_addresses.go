@@ -7,8 +7,8 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// BindAddresses gives where a Gateway wants to listen, each address once: at bind if it names none. Invalid are the indexes of
-// what it names that is no address to bind.
+// BindAddresses gives where a Gateway wants to listen, each address once: at bind if it names none. Invalid are the
+// indexes of what it names that is no address to bind.
 func BindAddresses(g *gatewayv1.Gateway, bind netip.Addr) (addresses []netip.Addr, invalid []int) {
 	if len(g.Spec.Addresses) == 0 {
 		return []netip.Addr{bind}, nil

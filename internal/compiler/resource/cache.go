@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// Cache keeps what became of documents, by their texts, from one admission to the next. It serves one at a time. The zero
-// value keeps nothing.
+// Cache keeps what became of documents, by their texts, from one admission to the next. It serves one at a time. The
+// zero value keeps nothing.
 type Cache struct {
 	seed   maphash.Seed
 	texts  *memo.Table[textKey, textInputs, *admittedText]
@@ -81,13 +81,14 @@ func (o *Options) equal(other *Options) bool {
 		o.ExternalControlPlane == other.ExternalControlPlane && slices.Equal(o.PlatformKinds, other.PlatformKinds)
 }
 
-// Silent reports whether a text of its own has a document, and there is nothing to say but what is about documents, which
-// know where they stand.
+// Silent reports whether a text of its own has a document, and there is nothing to say but what is about documents,
+// which know where they stand.
 func (t *admittedText) Silent() bool {
 	return t.selfContained && t.rep.Silent() && len(t.documents) > 0
 }
 
-// Admit is [Admit] but for the texts that the last admission had, too: their documents are moved to where they stand now.
+// Admit is [Admit] but for the texts that the last admission had, too: their documents are moved to where they stand
+// now.
 func (c Cache) Admit(sources []read.Source, o Options, rep *report.Report) (*Objects, error) {
 	objects, _, err := c.admit(sources, o, nil, rep)
 	return objects, err

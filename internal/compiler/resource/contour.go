@@ -8,21 +8,23 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
-// Contour's kinds. No CRDs of them are at hand, so their fields are checked here, to the effect of Contour's; unknown ones are
-// refused as not supported.
+// Contour's kinds. No CRDs of them are at hand, so their fields are checked here, to the effect of Contour's; unknown
+// ones are refused as not supported.
 var (
 	httpProxyKind = newKind(definition[contourapi.HTTPProxy]{
 		Traits: Traits{HasStatus: true, Describable: true},
-		group:  contourapi.Group, kind: contourapi.KindHTTPProxy, versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
-		fields: func() support.Fields { return contourapi.HTTPProxyFields(balancingFields()) }, loose: true,
+		group:  contourapi.Group, kind: contourapi.KindHTTPProxy, versions: []string{"v1"},
+		nameRule: apivalidation.NameIsDNSSubdomain,
+		fields:   func() support.Fields { return contourapi.HTTPProxyFields(balancingFields()) }, loose: true,
 		validate: (*contourapi.HTTPProxy).Validate, anotherPlane: true, convert: convertHTTPProxy,
 	}).listedIn(listOf[gatewayv1.HTTPRoute]{of: func(o *Objects) *[]*Object[gatewayv1.HTTPRoute] { return &o.HostRoutes }})
 	extensionServiceKind = newKind(definition[contourapi.ExtensionService]{
 		Traits: Traits{HasStatus: true},
 		group:  contourapi.Group, kind: contourapi.KindExtensionService, versions: []string{"v1alpha1"},
 		nameRule: apivalidation.NameIsDNSSubdomain,
-		fields:   contourapi.ExtensionServiceFields, loose: true, validate: (*contourapi.ExtensionService).Validate, ownProxy: true,
-		list: func(o *Objects) *[]*Object[AuthService] { return &o.AuthServices },
+		fields:   contourapi.ExtensionServiceFields, loose: true, validate: (*contourapi.ExtensionService).Validate,
+		ownProxy: true,
+		list:     func(o *Objects) *[]*Object[AuthService] { return &o.AuthServices },
 	})
 )
 

@@ -21,8 +21,9 @@ const (
 )
 
 var endpointSliceKind = newKind(definition[discoveryv1.EndpointSlice]{
-	group: discoveryv1.GroupName, kind: "EndpointSlice", versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
-	fields: sliceFields, validate: validateEndpointSlice,
+	group: discoveryv1.GroupName, kind: "EndpointSlice", versions: []string{"v1"},
+	nameRule: apivalidation.NameIsDNSSubdomain,
+	fields:   sliceFields, validate: validateEndpointSlice,
 	list: func(o *Objects) *[]*Object[discoveryv1.EndpointSlice] { return &o.Slices },
 })
 
@@ -123,8 +124,8 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 	}
 }
 
-// explainUntranslated says why an endpoint can't have an address that stands for one of IPv4. Private ones have no such address, says the
-// RFC, and past it a machine of the cluster would not be known.
+// explainUntranslated says why an endpoint can't have an address that stands for one of IPv4. Private ones have no such
+// address, says the RFC, and past it a machine of the cluster would not be known.
 func explainUntranslated(ip netip.Addr) string {
 	all := ip.As16()
 	last := netip.AddrFrom4([4]byte(all[12:]))
@@ -134,10 +135,12 @@ func explainUntranslated(ip netip.Addr) string {
 	return explainUnusable(last.String(), discoveryv1.AddressTypeIPv4)
 }
 
-// metadataServices are the addresses of clouds' metadata services that are not link-local: Alibaba's, Azure's, Oracle's, and of IPv6 AWS's
-// and that of its Pods, Google's and Scaleway's.
+// metadataServices are the addresses of clouds' metadata services that are not link-local: Alibaba's, Azure's,
+// Oracle's, and of IPv6 AWS's and that of its Pods, Google's and Scaleway's.
 var metadataServices = []netip.Addr{
-	netip.AddrFrom4([4]byte{100, 100, 100, 200}), netip.AddrFrom4([4]byte{168, 63, 129, 16}), netip.AddrFrom4([4]byte{192, 0, 0, 192}),
+	netip.AddrFrom4(
+		[4]byte{100, 100, 100, 200},
+	), netip.AddrFrom4([4]byte{168, 63, 129, 16}), netip.AddrFrom4([4]byte{192, 0, 0, 192}),
 	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"),
 	netip.MustParseAddr("fd00:42::42"),
 }

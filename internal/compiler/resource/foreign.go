@@ -72,7 +72,12 @@ func (a *admitter) findKind(d *read.Document) (k *Kind, passedOver string) {
 // passOver gives the name under which a document of another kind is passed over.
 func (a *admitter) passOver(d *read.Document, gvk schema.GroupVersionKind) string {
 	if a.options.StrictKinds {
-		a.rep.ErrorAt(report.UnknownKind, d, "kind", fmt.Sprintf("%s of %s is no kind that limpet reads", gvk.Kind, gvk.GroupVersion()))
+		a.rep.ErrorAt(
+			report.UnknownKind,
+			d,
+			"kind",
+			fmt.Sprintf("%s of %s is no kind that limpet reads", gvk.Kind, gvk.GroupVersion()),
+		)
 		return ""
 	}
 	a.tellReplaced(d, gvk)
@@ -86,18 +91,25 @@ func (a *admitter) passOver(d *read.Document, gvk schema.GroupVersionKind) strin
 // writtenByLimpet stands behind the kind of what limpet wrote and does not read.
 const writtenByLimpet = " (written by limpet)"
 
-// isRouteCopy tells whether a document is a copy of a rule of another route of Gateway API, which limpet writes for Istio.
+// isRouteCopy tells whether a document is a copy of a rule of another route of Gateway API, which limpet writes for
+// Istio.
 func isRouteCopy(d *read.Document) bool {
 	k := gvkOf(d)
-	return isOurs(d) && k.Group == gatewayv1.GroupName && (k.Kind == object.KindHTTPRoute || k.Kind == object.KindGRPCRoute)
+	return isOurs(d) && k.Group == gatewayv1.GroupName &&
+		(k.Kind == object.KindHTTPRoute || k.Kind == object.KindGRPCRoute)
 }
 
 // tellReplaced says what has taken the place of a kind that Gateway API had for sessions once.
 func (a *admitter) tellReplaced(d *read.Document, gvk schema.GroupVersionKind) {
 	if gvk.Group == gatewayv1.GroupName && gvk.Kind == backendLBPolicy {
-		a.rep.WarnAt(report.OldKind, d, "kind", "Gateway API 1.1 and 1.2 had this kind for session persistence, and none since has it; "+
-			"the policy has no effect: write a SessionPersistencePolicy of limpet.dev/v1alpha1 with the same sessionPersistence fields "+
-			"below spec, or sessionPersistence in the XBackendTrafficPolicy or the rule")
+		a.rep.WarnAt(
+			report.OldKind,
+			d,
+			"kind",
+			"Gateway API 1.1 and 1.2 had this kind for session persistence, and none since has it; the policy has no effect: "+
+				"write a SessionPersistencePolicy of limpet.dev/v1alpha1 with the same sessionPersistence fields below spec, or "+
+				"sessionPersistence in the XBackendTrafficPolicy or the rule",
+		)
 	}
 }
 

@@ -88,7 +88,12 @@ func listenerFields() support.Fields {
 		},
 		support.Under("tls.certificateRefs[]", support.All("group", "kind", "namespace", "name")),
 		support.Under("allowedRoutes", support.All(
-			"namespaces.from", "namespaces.selector.matchLabels", "namespaces.selector.matchExpressions", "kinds[].group", "kinds[].kind")),
+			"namespaces.from",
+			"namespaces.selector.matchLabels",
+			"namespaces.selector.matchExpressions",
+			"kinds[].group",
+			"kinds[].kind",
+		)),
 	)
 }
 

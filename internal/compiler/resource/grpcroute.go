@@ -26,8 +26,8 @@ var grpcRouteKind = newKind(definition[gatewayv1.GRPCRoute]{
 	},
 })
 
-// convertGRPCRoute gives a GRPCRoute as the HTTPRoute that matches the same requests: a gRPC call is a request for the path
-// /SERVICE/METHOD (gRPC over HTTP2, "Requests"). Only the kind then tells that it wants gRPC requests alone and
+// convertGRPCRoute gives a GRPCRoute as the HTTPRoute that matches the same requests: a gRPC call is a request for the
+// path /SERVICE/METHOD (gRPC over HTTP2, "Requests"). Only the kind then tells that it wants gRPC requests alone and
 // backends that speak HTTP/2. Rules and matches keep their places, so paths in reports fit the document.
 func convertGRPCRoute(o *Object[gatewayv1.GRPCRoute]) *Object[gatewayv1.HTTPRoute] {
 	route := &gatewayv1.HTTPRoute{TypeMeta: o.Value.TypeMeta, ObjectMeta: o.Value.ObjectMeta}
@@ -115,7 +115,9 @@ func checkGRPCRoute(r *gatewayv1.GRPCRoute) (errs field.ErrorList) {
 	for i, rule := range r.Spec.Rules {
 		errs = append(errs, checkRuleName(names, field.NewPath("spec", "rules").Index(i), rule.Name)...)
 		for j, ref := range rule.BackendRefs {
-			errs = append(errs, checkWeight(field.NewPath("spec", "rules").Index(i).Child("backendRefs").Index(j), ref.Weight)...)
+			errs = append(
+				errs,
+				checkWeight(field.NewPath("spec", "rules").Index(i).Child("backendRefs").Index(j), ref.Weight)...)
 		}
 	}
 	return errs

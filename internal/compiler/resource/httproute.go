@@ -63,7 +63,10 @@ func routeFields(matches support.Fields) support.Fields {
 func headerFilterFields() support.Fields {
 	header := support.All("name", "value")
 	modifier := support.Join(support.Under("set[]", header), support.Under("add[]", header), support.All("remove[]"))
-	return support.Join(support.Under("requestHeaderModifier", modifier), support.Under("responseHeaderModifier", modifier))
+	return support.Join(
+		support.Under("requestHeaderModifier", modifier),
+		support.Under("responseHeaderModifier", modifier),
+	)
 }
 
 // httpFilterFields are the filters that HTTPRoute alone has.
@@ -71,7 +74,14 @@ func httpFilterFields() support.Fields {
 	path := support.Under("path", support.All("type", "replaceFullPath", "replacePrefixMatch"))
 	return support.Join(
 		support.Fields{"type": support.Only(
-			"RequestHeaderModifier", "ResponseHeaderModifier", "RequestMirror", "RequestRedirect", "URLRewrite", "CORS", "ExternalAuth")},
+			"RequestHeaderModifier",
+			"ResponseHeaderModifier",
+			"RequestMirror",
+			"RequestRedirect",
+			"URLRewrite",
+			"CORS",
+			"ExternalAuth",
+		)},
 		support.Under("requestRedirect", support.Join(path, support.All("scheme", "hostname", "port", "statusCode"))),
 		support.Under("urlRewrite", support.Join(path, support.All("hostname"))),
 		support.Under("cors", support.All(

@@ -34,8 +34,8 @@ var (
 // Host adds hosts to those that a control plane knows besides Services.
 type Host = istioapi.ServiceEntry
 
-// dropCopies takes out of a VirtualService what limpet has written into it, so that it may come from the cluster, with the weights that it
-// has there. Findings count the others.
+// dropCopies takes out of a VirtualService what limpet has written into it, so that it may come from the cluster, with
+// the weights that it has there. Findings count the others.
 func dropCopies(a *admitter, d *read.Document) {
 	if !istioapi.DropCopies(d.Fields) {
 		return

@@ -33,8 +33,8 @@ type Kind struct {
 	// nameRule checks the name of a built-in kind; nil for one with a CRD, which package admission knows.
 	nameRule apivalidation.ValidateNameFunc
 	store    func(*admitter, *read.Document)
-	// anotherPlane says that the kind is that of another control plane than those that limpet writes for: where one of these
-	// serves the objects, nothing is looked at in it.
+	// anotherPlane says that the kind is that of another control plane than those that limpet writes for: where one of
+	// these serves the objects, nothing is looked at in it.
 	anotherPlane bool
 	// prepare looks at a document before it is checked; nil for nothing to do.
 	prepare func(*admitter, *read.Document)

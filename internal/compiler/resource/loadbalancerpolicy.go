@@ -33,9 +33,15 @@ func LoadBalancerTargets(p *Object[v1alpha1.LoadBalancerPolicy]) []object.Target
 // balancingFields are those of a load-balancing policy, ours or Contour's.
 func balancingFields() support.Fields {
 	return support.Join(support.All("strategy"), support.Under("requestHashPolicies[]", support.All(
-		"terminal", "headerHashOptions.headerName", "headerHashOptions.valueRewriteRegex", "headerHashOptions.valueRewriteReplacement",
-		"cookieHashOptions.cookieName", "cookieHashOptions.ttl", "cookieHashOptions.path",
-		"queryParameterHashOptions.parameterName", "hashSourceIP",
+		"terminal",
+		"headerHashOptions.headerName",
+		"headerHashOptions.valueRewriteRegex",
+		"headerHashOptions.valueRewriteReplacement",
+		"cookieHashOptions.cookieName",
+		"cookieHashOptions.ttl",
+		"cookieHashOptions.path",
+		"queryParameterHashOptions.parameterName",
+		"hashSourceIP",
 	)))
 }
 
@@ -44,8 +50,11 @@ func hostFields() support.Fields {
 	return support.Join(
 		support.Under("healthCheck", support.All("type", "interval", "timeout", "unhealthyThreshold", "healthyThreshold",
 			"http.path", "http.hostname", "http.expectedStatuses[]", "grpc.service")),
-		support.Under("outlierDetection", support.All("consecutive5xxErrors", "consecutiveGatewayErrors", "interval", "baseEjectionTime",
-			"maxEjectionPercent")),
+		support.Under(
+			"outlierDetection",
+			support.All("consecutive5xxErrors", "consecutiveGatewayErrors", "interval", "baseEjectionTime",
+				"maxEjectionPercent"),
+		),
 		support.All("limits.maxConnections"),
 		support.Under("slowStart", support.All("window", "minWeightPercent")),
 	)

@@ -41,7 +41,7 @@ func (p placesByName) findPlace(id identity, first documentsByName) (place, bool
 type sourcesByName struct {
 	only   map[identity]*storedSource
 	shared map[identity]map[*storedSource]bool
-	// overruled are the sources of which another has a name.
+	// overruled are the sources with a name that an earlier source has, too.
 	overruled map[*storedSource]bool
 }
 
@@ -82,9 +82,9 @@ func (n sourcesByName) remove(s *storedSource) {
 	}
 }
 
-// SettleNames settles which document has a name that several sources have: that of the first source, in an order that is asked for only
-// where there is such a name. It visits what there was to say of sources that had, or have, a document of which another has the name,
-// and what there is to say of them now.
+// SettleNames resolves a name that several sources have: the first source has it, in an order that
+// is asked for only where there is such a name. It visits what there was to say of sources that had, or have, a
+// document of which another has the name, and what there is to say of them now.
 func (s *Store) SettleNames(order func() []string, was, now func(*report.Report)) error {
 	if len(s.names.shared)+len(s.names.overruled) == 0 {
 		return nil
@@ -105,7 +105,8 @@ func (s *Store) SettleNames(order func() []string, was, now func(*report.Report)
 	return nil
 }
 
-// listOverruled lists the sources of which others have a name, or had one, with the places of the documents that have these.
+// listOverruled lists the sources with a name that others have, or had, with the places of the documents that have
+// these.
 func (s *Store) listOverruled(order []string) map[*storedSource]placesByName {
 	all, rank := map[*storedSource]placesByName{}, make(map[string]int, len(order))
 	for source := range s.names.overruled {

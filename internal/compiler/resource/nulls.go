@@ -15,7 +15,11 @@ import (
 // nullNames are the fields of session settings that null takes away under another name, and nullMappings those whose
 // members it may take away. What turns sessions on and what carries them is no inherited field.
 var (
-	nullNames    = map[string]string{"absoluteTimeoutSeconds": "absoluteTimeout", "idleTimeoutSeconds": "idleTimeout", "header": "sessionName"}
+	nullNames = map[string]string{
+		"absoluteTimeoutSeconds": "absoluteTimeout",
+		"idleTimeoutSeconds":     "idleTimeout",
+		"header":                 "sessionName",
+	}
 	nullMappings = []string{"cookie", "cache", "revocation"}
 	nullKept     = []string{"disabled", "type", "header.name"}
 	mayBeNull    = sync.OnceValue(listMayBeNull)
@@ -36,15 +40,20 @@ func listMayBeNull() map[string]bool {
 	return all
 }
 
-// readNulls reads null as RFC 7386 does: it takes an inherited field away. An API server drops such fields before anyone
-// sees them, so it is the same as unset in files only, which the owner is told.
+// readNulls reads null as RFC 7386 does: it takes an inherited field away. An API server drops such fields before
+// anyone sees them, so it is the same as unset in files only, which is reported.
 func readNulls(a *admitter, d *read.Document) {
 	spec, _ := d.Fields["spec"].(map[string]any)
 	blocks := map[string]any{"spec": spec, "spec.default": spec["default"], "spec.override": spec["override"]}
 	for _, path := range slices.Sorted(maps.Keys(blocks)) {
 		block, _ := blocks[path].(map[string]any)
 		for _, name := range unsetNulls(block) {
-			a.rep.AdviseAt(report.NullField, d, path+"."+name, "null takes the field away in files only, for API servers drop it: write unset")
+			a.rep.AdviseAt(
+				report.NullField,
+				d,
+				path+"."+name,
+				"null takes the field away in files only, for API servers drop it: write unset",
+			)
 		}
 	}
 }

@@ -35,8 +35,8 @@ type Object[T any] struct {
 	Sessions map[string]*sessionapi.InlineSession
 	// Faults are what limpet does not support in the object, by path.
 	Faults []Fault
-	// Unserved are the parents of a route that are none of limpet's, in the words of its document; RuleExtras have what its rules
-	// say that Gateway API has no fields for, or are empty.
+	// Unserved are the parents of a route that are none of limpet's, in the words of its document; RuleExtras have what
+	// its rules say that Gateway API has no fields for, or are empty.
 	Unserved   []foreign.Unserved
 	RuleExtras []foreign.Rule
 	// Host is how a route attaches that names no parents; nil for one of Gateway API.
@@ -54,7 +54,8 @@ func (o *Object[T]) ExtraOf(rule int) foreign.Rule {
 // Verifies reports whether hosts of a rule's backends have to show who they are.
 func (o *Object[T]) Verifies() bool {
 	return slices.ContainsFunc(o.RuleExtras, func(r foreign.Rule) bool {
-		return r.Mirror.Validation != nil || slices.ContainsFunc(r.Backends, func(b foreign.Backend) bool { return b.Validation != nil })
+		return r.Mirror.Validation != nil ||
+			slices.ContainsFunc(r.Backends, func(b foreign.Backend) bool { return b.Validation != nil })
 	})
 }
 
@@ -76,7 +77,8 @@ type Objects struct {
 	Gateways []*Object[gatewayv1.Gateway]
 	// ListenerSets add listeners to Gateways.
 	ListenerSets []*ListenerSet
-	// Routes are HTTPRoutes, and in their shape GRPCRoutes, the routes of connections (IsStreamRoute) and those of other APIs.
+	// Routes are HTTPRoutes, and in their shape GRPCRoutes, the routes of connections (IsStreamRoute) and those of other
+	// APIs.
 	Routes   []*Object[gatewayv1.HTTPRoute]
 	Services []*Object[corev1.Service]
 	Slices   []*Object[discoveryv1.EndpointSlice]
@@ -103,7 +105,7 @@ type Objects struct {
 	// Hosts are those that a control plane knows besides Services.
 	Hosts []*Object[Host]
 
-	// Refused are the objects of the input that are left out, in order, for they are no good.
+	// Refused are the objects of the input that are left out, in order, for they are invalid.
 	Refused []object.Ref
 	// Controller is the name under which limpet serves GatewayClasses and writes status; empty for the usual one.
 	Controller gatewayv1.GatewayController
@@ -127,7 +129,7 @@ func (o *Objects) ControllerName() gatewayv1.GatewayController {
 	return cmp.Or(o.Controller, v1alpha1.ControllerName)
 }
 
-// IsRefused reports whether there is an object in the input that is no good.
+// IsRefused reports whether there is an object in the input that is invalid.
 func (o *Objects) IsRefused(ref object.Ref) bool {
 	_, found := slices.BinarySearchFunc(o.Refused, ref, compareRefs)
 	return found

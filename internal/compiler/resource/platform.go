@@ -8,7 +8,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
-// Platform is an object of a control plane's own kind, of which nothing is looked at but its metadata.
+// Platform is an object of a control plane's own kind; only its metadata is read.
 type Platform struct{ metav1.ObjectMeta }
 
 // platformKind admits all of these kinds. Its GroupKind is empty: the documents have it.

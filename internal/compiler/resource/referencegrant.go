@@ -10,7 +10,11 @@ var referenceGrantKind = newKind(definition[gatewayv1.ReferenceGrant]{
 	group: gatewayv1.GroupName, kind: "ReferenceGrant", versions: []string{"v1", "v1beta1"},
 	fields: func() support.Fields {
 		return support.Under("spec", support.Join(
-			support.Under("from[]", support.All("group", "kind", "namespace")), support.Under("to[]", support.All("group", "kind", "name")),
+			support.Under(
+				"from[]",
+				support.All("group", "kind", "namespace"),
+			),
+			support.Under("to[]", support.All("group", "kind", "name")),
 		))
 	},
 	list: func(o *Objects) *[]*Object[gatewayv1.ReferenceGrant] { return &o.Grants },

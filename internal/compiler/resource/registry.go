@@ -12,7 +12,8 @@ var registry = []*Kind{
 	gatewayClassKind, gatewayKind, listenerSetKind, httpRouteKind, grpcRouteKind, tlsRouteKind, tcpRouteKind, udpRouteKind,
 	virtualServiceKind, serviceKind, xbackendKind,
 	sessionPolicyKind, trafficPolicyKind, loadBalancerPolicyKind, httpProxyKind, extensionServiceKind,
-	proxyConfigKind, backendTLSPolicyKind, endpointSliceKind, secretKind, configMapKind, referenceGrantKind, namespaceKind, podKind,
+	proxyConfigKind, backendTLSPolicyKind, endpointSliceKind, secretKind, configMapKind, referenceGrantKind, namespaceKind,
+	podKind,
 	istioGatewayKind, serviceEntryKind, destinationRuleKind,
 }
 
@@ -58,7 +59,8 @@ func (o *Objects) Attachable() *Objects {
 	return some
 }
 
-// addAll takes in the objects of another part of the input, those that limpet wrote, and the names of those that are refused.
+// addAll takes in the objects of another part of the input, those that limpet wrote, and the names of those that are
+// refused.
 func (o *Objects) addAll(more *Objects) {
 	o.Refused = append(o.Refused, more.Refused...)
 	o.Written = append(o.Written, more.Written...)

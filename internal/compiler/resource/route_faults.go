@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/re2"
 )
 
-// findRouteFaults finds what the schema lets a route say and Envoy would not take, or take otherwise than it is meant: one
-// such value makes it reject all routes of a listener. The path of a match is called otherwise in a GRPCRoute.
+// findRouteFaults finds what the schema lets a route say and Envoy would not take, or take otherwise than it is meant:
+// one such value makes it reject all routes of a listener. The path of a match is called otherwise in a GRPCRoute.
 func findRouteFaults(r *gatewayv1.HTTPRoute, pathField string) (all []Fault) {
 	for i := range r.Spec.Rules {
 		rule, path := &r.Spec.Rules[i], field.NewPath("spec", "rules").Index(i)

@@ -17,7 +17,10 @@ import (
 var secretKind = newKind(definition[Secret]{
 	kind: "Secret", versions: []string{"v1"}, nameRule: apivalidation.NameIsDNSSubdomain,
 	fields: func() support.Fields {
-		return support.Join(support.All("type", "data", "stringData"), support.Fields{"immutable": support.Ignored("is for the API server")})
+		return support.Join(
+			support.All("type", "data", "stringData"),
+			support.Fields{"immutable": support.Ignored("is for the API server")},
+		)
 	},
 	validate: validateSecret,
 	list:     func(o *Objects) *[]*Object[Secret] { return &o.Secrets },
@@ -32,7 +35,8 @@ type Secret struct {
 	// Data is base64; StringData is plain, and stronger.
 	Data       map[string]string `json:"data,omitempty"`
 	StringData map[string]string `json:"stringData,omitempty"`
-	// content is what both come to, for the type kubernetes.io/tls; of an Opaque one the certificates of authorities alone are read.
+	// content is what both come to, for the type kubernetes.io/tls; of an Opaque one the certificates of authorities alone
+	// are read.
 	content map[string][]byte
 }
 
@@ -81,7 +85,8 @@ func validateSecret(s *Secret) field.ErrorList {
 	return errs
 }
 
-// keepAuthorities reads the certificates of authorities of an Opaque Secret, where Contour's users have them, and forgets the rest.
+// keepAuthorities reads the certificates of authorities of an Opaque Secret, where Contour's users have them, and
+// forgets the rest.
 func (s *Secret) keepAuthorities() {
 	if s.Type == corev1.SecretTypeOpaque || s.Type == "" {
 		text, plain := s.StringData[authoritiesKey]

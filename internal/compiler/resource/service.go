@@ -39,7 +39,10 @@ func validateService(s *corev1.Service) field.ErrorList {
 	var errs field.ErrorList
 	named := s.Spec.Type == corev1.ServiceTypeExternalName
 	if len(s.Spec.Ports) == 0 && s.Spec.ClusterIP != corev1.ClusterIPNone && !named {
-		errs = append(errs, field.Required(spec.Child("ports"), "a Service that is neither headless nor an ExternalName has one"))
+		errs = append(
+			errs,
+			field.Required(spec.Child("ports"), "a Service that is neither headless nor an ExternalName has one"),
+		)
 	}
 	if named && s.Spec.ExternalName == "" {
 		errs = append(errs, field.Required(spec.Child("externalName"), ""))
@@ -64,7 +67,13 @@ func validateService(s *corev1.Service) field.ErrorList {
 }
 
 // validatePort checks a port of a Service or an EndpointSlice.
-func validatePort(path *field.Path, name string, number int32, protocol corev1.Protocol, needsName bool) field.ErrorList {
+func validatePort(
+	path *field.Path,
+	name string,
+	number int32,
+	protocol corev1.Protocol,
+	needsName bool,
+) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case name == "" && needsName:

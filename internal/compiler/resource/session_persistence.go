@@ -76,9 +76,9 @@ func withSession(owner map[string]any, path *field.Path, change func(sessionPlac
 	return owner
 }
 
-// admitWithSessions admits a document whose rules may be of different releases: it is judged by the CRDs of each release
-// that it shows, with the sessions of that one alone. They are read as they are written, and the document goes on without
-// them, for its Go type has one shape only.
+// admitWithSessions admits a document whose rules may be of different releases: it is judged by the CRDs of each
+// release that it shows, with the sessions of that one alone. They are read as they are written, and the document goes
+// on without them, for its Go type has one shape only.
 func (a *admitter) admitWithSessions(d *read.Document, k *Kind) {
 	var sessions []sessionPlace
 	shows, mark := map[sessionapi.APIRelease]bool{}, a.rep.Mark()
@@ -134,8 +134,8 @@ func (a *admitter) releaseFor(k *Kind, shows map[sessionapi.APIRelease]bool) ses
 	}
 }
 
-// readSessions reads what stands inline. Where there was an error since the mark, the reader would say the same in other
-// words, but for an idleTimeout, whose check is here, for the CRDs have not seen it.
+// readSessions reads what stands inline. Where there was an error since the mark, the reader would say the same in
+// other words, but for an idleTimeout, whose check is here, for the CRDs have not seen it.
 func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main sessionapi.APIRelease, mark int) {
 	for _, s := range sessions {
 		value, has := s.fields[idleKey]
@@ -162,17 +162,27 @@ func (a *admitter) readSessions(d *read.Document, sessions []sessionPlace, main 
 	}
 }
 
-// warnRefused says what an API server with the CRDs of a release does not take of a document that is read all the same, but for what is an
-// error (S20, S21).
-func (a *admitter) warnRefused(d *read.Document, fields map[string]any, of sessionapi.APIRelease, errors []report.Problem) {
+// warnRefused says what an API server with the CRDs of a release does not take of a document that is read all the same,
+// but for what is an error (S20, S21).
+func (a *admitter) warnRefused(
+	d *read.Document,
+	fields map[string]any,
+	of sessionapi.APIRelease,
+	errors []report.Problem,
+) {
 	server := crdReleases[of]
 	for _, e := range a.admitters[of].Admit(fields) {
-		isSaid := slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == report.ShownPath(e.Field) })
+		isReported := slices.ContainsFunc(errors, func(p report.Problem) bool { return p.Path == report.ShownPath(e.Field) })
 		switch {
-		case isSaid || e.Field == "" || e.Field == "<nil>": // which says that there are others
+		case isReported || e.Field == "" || e.Field == "<nil>": // which says that there are others
 		case admission.IsUnknownField(e):
-			a.rep.WarnAt(report.DroppedField, d, e.Field, fmt.Sprintf("is no field of Gateway API %s: its API server refuses the %s, "+
-				"or drops the field without a word where fields are not validated%s", server, d.StringAt("kind"), sayWhere(e.Field)))
+			a.rep.WarnAt(
+				report.DroppedField,
+				d,
+				e.Field,
+				fmt.Sprintf("is no field of Gateway API %s: its API server refuses the %s, "+
+					"or drops the field without a word where fields are not validated%s", server, d.StringAt("kind"), sayWhere(e.Field)),
+			)
 		default:
 			a.rep.WarnAt(report.DroppedField, d, e.Field, fmt.Sprintf("the API server of Gateway API %s refuses the %s: %s",
 				server, d.StringAt("kind"), e.ErrorBody()))

@@ -16,8 +16,8 @@ var sessionPolicyKind = newKind(definition[v1alpha1.SessionPersistencePolicy]{
 	list: func(o *Objects) *[]*Object[v1alpha1.SessionPersistencePolicy] { return &o.SessionPolicies },
 })
 
-// sessionPolicyFields are those of a SessionPersistencePolicy: its targets, and its settings in each of its blocks. A setting
-// that the type has is supported: precedence's table of fields is held to the type.
+// sessionPolicyFields are those of a SessionPersistencePolicy: its targets, and its settings in each of its blocks. A
+// setting that the type has is supported: precedence's table of fields is held to the type.
 func sessionPolicyFields() support.Fields {
 	ref := support.All("group", "kind", "name", "namespace", "sectionName")
 	settings := support.All(listLeaves(reflect.TypeFor[v1alpha1.SessionSettings](), "")...)

@@ -16,8 +16,8 @@ import (
 type Store struct {
 	options Options
 	sources map[string]*storedSource
-	// talkative are the sources of which there is something to say, and passing those with documents that are passed over.
-	talkative, passing map[string]bool
+	// reporting are the sources with errors or warnings, and partial those with documents that are passed over.
+	reporting, partial map[string]bool
 	// names are the sources that have a document of each name.
 	names sourcesByName
 	// gone and came are the objects that are in the sources no more, and now, since changes were taken.
@@ -30,7 +30,8 @@ type storedSource struct {
 	cache   Cache // of a source with several documents
 	objects *Objects
 	rep     report.Report
-	// names are those of its documents, and elsewhere says for some of them where the document of another source is that has it.
+	// names are those of its documents, and elsewhere says for some of them where the document of another source is that
+	// has it.
 	names     documentsByName
 	elsewhere placesByName
 	// alone is what there is to say of the source whatever other sources there are.
@@ -41,13 +42,13 @@ type storedSource struct {
 func NewStore(o Options) *Store {
 	return &Store{
 		options: o, sources: map[string]*storedSource{},
-		talkative: map[string]bool{}, passing: map[string]bool{},
+		reporting: map[string]bool{}, partial: map[string]bool{},
 		names: newSourcesByName(), gone: &Objects{}, came: &Objects{},
 	}
 }
 
-// Set takes in sources that may be new or have changed. Objects whose documents read as before are the same ones, wherever in
-// their source they stand.
+// Set takes in sources that may be new or have changed. Objects whose documents read as before are the same ones,
+// wherever in their source they stand.
 func (s *Store) Set(sources []read.Source) error {
 	sources = slices.DeleteFunc(slices.Clone(sources), func(source read.Source) bool {
 		before := s.sources[source.Name]
@@ -99,8 +100,8 @@ func (s *Store) replace(now *storedSource) {
 	}
 	s.sources[name] = now
 	s.names.add(now)
-	note(s.talkative, name, !now.rep.Silent())
-	note(s.passing, name, len(now.objects.PassedOver) > 0)
+	note(s.reporting, name, !now.rep.Silent())
+	note(s.partial, name, len(now.objects.PassedOver) > 0)
 	gone, came := compare(before, now.objects)
 	s.gone.addAll(gone)
 	s.came.addAll(came)
@@ -114,8 +115,8 @@ func (s *Store) Remove(name string) {
 	}
 	s.names.remove(before)
 	delete(s.sources, name)
-	delete(s.talkative, name)
-	delete(s.passing, name)
+	delete(s.reporting, name)
+	delete(s.partial, name)
 	s.gone.addAll(before.objects)
 }
 
@@ -154,14 +155,14 @@ func note(set map[string]bool, name string, is bool) {
 
 // ReportAll passes on all that there is to say of the sources.
 func (s *Store) ReportAll(rep *report.Report) {
-	for name := range s.talkative {
+	for name := range s.reporting {
 		rep.Add(&s.sources[name].rep)
 	}
 }
 
 // ReportAlone is ReportAll without what is said because of other sources: that an object has its name there.
 func (s *Store) ReportAlone(rep *report.Report) {
-	for name := range s.talkative {
+	for name := range s.reporting {
 		rep.Add(s.sources[name].alone)
 	}
 }
@@ -171,11 +172,11 @@ func (s *Store) Names() iter.Seq[string] { return maps.Keys(s.sources) }
 
 // PassedOver counts the documents that are none of limpet's business, by kind; nil for none.
 func (s *Store) PassedOver() map[string]int {
-	if len(s.passing) == 0 {
+	if len(s.partial) == 0 {
 		return nil
 	}
 	all := map[string]int{}
-	for name := range s.passing {
+	for name := range s.partial {
 		for kind, count := range s.sources[name].objects.PassedOver {
 			all[kind] += count
 		}

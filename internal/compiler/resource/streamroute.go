@@ -9,8 +9,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
-// The routes of connections and datagrams. They stand among HTTPRoutes, with their own kinds: their hostnames and backendRefs
-// mean the same, and their rules match all that comes.
+// The routes of connections and datagrams. They stand among HTTPRoutes, with their own kinds: their hostnames and
+// backendRefs mean the same, and their rules match all that comes.
 
 var tlsRouteKind = newStreamRouteKind(object.KindTLSRoute, func(r *gatewayv1.TLSRoute) streamRoute {
 	s := streamRoute{r.TypeMeta, r.ObjectMeta, r.Spec.CommonRouteSpec, r.Spec.Hostnames, nil}
@@ -66,7 +66,9 @@ func newStreamRouteKind[T any](kind string, read func(*T) streamRoute, versions 
 		checkUnverified: func(r *T) (errs field.ErrorList) {
 			for i, rule := range read(r).rules {
 				for j, ref := range rule.BackendRefs {
-					errs = append(errs, checkWeight(field.NewPath("spec", "rules").Index(i).Child("backendRefs").Index(j), ref.Weight)...)
+					errs = append(
+						errs,
+						checkWeight(field.NewPath("spec", "rules").Index(i).Child("backendRefs").Index(j), ref.Weight)...)
 				}
 			}
 			return errs

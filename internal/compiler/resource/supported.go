@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
-// SupportedFields gives every field that may be set, by kind and path; [] stands for any index. A field that is not here, nor
-// below one that is, is refused as "not supported". Tests hold the list to the Go types, and show for each
+// SupportedFields gives every field that may be set, by kind and path; [] stands for any index. A field that is not
+// here, nor below one that is, is refused as "not supported". Tests hold the list to the Go types, and show for each
 // field that is not ignored that it has an effect.
 var SupportedFields = sync.OnceValue(func() map[string]support.Fields {
 	all := map[string]support.Fields{}
@@ -46,7 +46,8 @@ type fieldWalker struct {
 	found   []Fault
 }
 
-// leadingPaths has, by kind, how the paths of Carried begin that lead into a field: up to a dot, or to the brackets of a list.
+// leadingPaths has, by kind, how the paths of Carried begin that lead into a field: up to a dot, or to the brackets of
+// a list.
 var leadingPaths = sync.OnceValue(func() map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	for kind, table := range SupportedFields() {

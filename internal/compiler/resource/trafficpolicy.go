@@ -22,7 +22,10 @@ var trafficPolicyKind = newKind(definition[gatewayxv1alpha1.XBackendTrafficPolic
 func trafficFields() support.Fields {
 	return support.Join(
 		support.Under("spec.targetRefs[]", support.All("group", "kind", "name")),
-		support.Under("spec.retryConstraint", support.All("budget.percent", "budget.interval", "minRetryRate.count", "minRetryRate.interval")),
+		support.Under(
+			"spec.retryConstraint",
+			support.All("budget.percent", "budget.interval", "minRetryRate.count", "minRetryRate.interval"),
+		),
 		support.Under("spec."+sessionKey, support.Join(sessionFields16(), sessionFields17())),
 	)
 }

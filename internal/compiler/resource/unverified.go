@@ -34,7 +34,11 @@ func checkNames(meta *metav1.ObjectMeta) field.ErrorList {
 }
 
 // checkRuleName refuses the name of a rule that another of the route has; names are those before it.
-func checkRuleName(names map[gatewayv1.SectionName]bool, rule *field.Path, name *gatewayv1.SectionName) field.ErrorList {
+func checkRuleName(
+	names map[gatewayv1.SectionName]bool,
+	rule *field.Path,
+	name *gatewayv1.SectionName,
+) field.ErrorList {
 	if name == nil {
 		return nil
 	}

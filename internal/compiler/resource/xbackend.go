@@ -44,8 +44,8 @@ type XBackendPort struct {
 	Number int32 `json:"number,omitempty"`
 }
 
-// readPort16 reads the port of an XBackend as Gateway API 1.6 has it, where it has another name, and a name for people. All else of
-// that release is in 1.7, too.
+// readPort16 reads the port of an XBackend as Gateway API 1.6 has it, where it has another name, and a name for people.
+// All else of that release is in 1.7, too.
 func readPort16(_ *admitter, d *read.Document) {
 	spec, _ := d.Fields["spec"].(map[string]any)
 	port, _ := spec["port"].(map[string]any)

@@ -117,9 +117,17 @@ func (b *Budgets) resolve(rep *report.Report) {
 		}
 		for _, t := range b.targets[key][1:] {
 			if t.policy.Value.Spec.RetryConstraint != nil {
-				rep.WarnForAt(report.PolicyConflict, t.policy, report.ReasonConflicted, field.NewPath("spec", "targetRefs").Index(t.index).String(),
-					first.String()+", which goes first, has this target: the retry budget has no effect on it")
-				effective.Overridden = append(effective.Overridden, Overridden{Policy: t.policy.Ref(), Fields: listFields(t.policy)})
+				rep.WarnForAt(
+					report.PolicyConflict,
+					t.policy,
+					report.ReasonConflicted,
+					field.NewPath("spec", "targetRefs").Index(t.index).String(),
+					first.String()+", which goes first, has this target: the retry budget has no effect on it",
+				)
+				effective.Overridden = append(
+					effective.Overridden,
+					Overridden{Policy: t.policy.Ref(), Fields: listFields(t.policy)},
+				)
 			}
 		}
 		b.byService[key] = effective
@@ -128,7 +136,15 @@ func (b *Budgets) resolve(rep *report.Report) {
 
 // listFields lists what a policy says of its budget.
 func listFields(o *trafficPolicy) []Field {
-	budget, rate := field.NewPath("spec", "retryConstraint", "budget"), field.NewPath("spec", "retryConstraint", "minRetryRate")
+	budget, rate := field.NewPath(
+		"spec",
+		"retryConstraint",
+		"budget",
+	), field.NewPath(
+		"spec",
+		"retryConstraint",
+		"minRetryRate",
+	)
 	constraint := o.Value.Spec.RetryConstraint
 	if constraint == nil {
 		return nil
@@ -154,7 +170,12 @@ func listFields(o *trafficPolicy) []Field {
 func (b *Budgets) For(service string) *EffectiveBudget { return b.byService[service] }
 
 // checkTarget says why a target can have no budget.
-func checkTarget(path *field.Path, ref gatewayxv1alpha1.LocalPolicyTargetReference, key string, hasService func(string) bool) *field.Error {
+func checkTarget(
+	path *field.Path,
+	ref gatewayxv1alpha1.LocalPolicyTargetReference,
+	key string,
+	hasService func(string) bool,
+) *field.Error {
 	switch {
 	case ref.Group != "" || ref.Kind != "Service":
 		e := field.NotSupported(path.Child("kind"), ref.Kind, []gatewayv1.Kind{"Service"})
@@ -195,8 +216,14 @@ func readBudget(o *trafficPolicy, rep *report.Report) *ir.RetryBudget {
 		rep.Advise(report.RetryAdvice, o, path.Child("count"), "left out, where the CRD has no default: 10 holds")
 	}
 	if rate.Interval != nil && parseDuration(*rate.Interval) != rateInterval {
-		rep.WarnForAt(report.RetryNotHonoured, o, report.ReasonPartiallyProgrammed, path.Child("interval").String(),
-			"not supported: Envoy lets count retries be under way at once, whatever the time, which is nearest to an interval of 1s")
+		rep.WarnForAt(
+			report.RetryNotHonoured,
+			o,
+			report.ReasonPartiallyProgrammed,
+			path.Child("interval").String(),
+			"not supported: Envoy lets count retries be under way at once, whatever the time, which is nearest to an interval "+
+				"of 1s",
+		)
 	}
 	return budget
 }

@@ -29,8 +29,8 @@ spec: {parentRefs: [{name: crowd}], %s}
 `, name, spec)
 }
 
-// MakeWideRoutes makes wildcard hostnames with 64 paths of a kilobyte, and hosts below each: for 250 of them, on each listener 16 MiB of
-// copies for each wildcard.
+// MakeWideRoutes makes wildcard hostnames with 64 paths of a kilobyte, and hosts below each: for 250 of them, on each
+// listener 16 MiB of copies for each wildcard.
 func MakeWideRoutes(listeners, wide, hosts int) string {
 	var text strings.Builder
 	text.WriteString(hostileGateway(listeners))
@@ -52,7 +52,8 @@ func MakeWideRoutes(listeners, wide, hosts int) string {
 	return text.String()
 }
 
-// MakeBigRoute makes a route with hostnames, and matches with 16 headers of 4 kB, on many listeners: of 1.29 MB for 20 matches.
+// MakeBigRoute makes a route with hostnames, and matches with 16 headers of 4 kB, on many listeners: of 1.29 MB for 20
+// matches.
 func MakeBigRoute(listeners, hostnames, matches int) string {
 	return hostileGateway(listeners) + bigRoute(hostnames, matches)
 }
@@ -69,7 +70,10 @@ func bigRoute(hostnames, matches int) string {
 	for i := range each {
 		each[i] = fmt.Sprintf("{path: {value: /%d}, headers: [%s]}", i, strings.Join(headers, ", "))
 	}
-	return hostileRoute("big", fmt.Sprintf("hostnames: [%s], rules: [{matches: [%s]}]", strings.Join(names, ", "), strings.Join(each, ", ")))
+	return hostileRoute(
+		"big",
+		fmt.Sprintf("hostnames: [%s], rules: [{matches: [%s]}]", strings.Join(names, ", "), strings.Join(each, ", ")),
+	)
 }
 
 // MakeCrowd makes both, on 48 listeners: 378 routes that would come to gigabytes.

@@ -25,7 +25,8 @@ metadata: {name: web}
 spec: {gatewayClassName: limpet, listeners: [{name: http, protocol: HTTP, port: 80}]}
 `
 
-// applicationDocument is an HTTPRoute with a hostname, a SessionPersistencePolicy, a Service and an EndpointSlice of its own.
+// applicationDocument is an HTTPRoute with a hostname, a SessionPersistencePolicy, a Service and an EndpointSlice of
+// its own.
 const applicationDocument = `---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute

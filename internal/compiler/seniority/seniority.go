@@ -1,6 +1,5 @@
-// Package seniority says which of two objects of different owners was there first. A host, an address or a name that both of
-// them claim stays with that one (docs/threat-model.md, "Trust among those who share a
-// proxy").
+// Package seniority says which of two objects of different owners was there first. A host, an address or a name that
+// both of them claim stays with that one (docs/threat-model.md, "Trust among those who share a proxy").
 package seniority
 
 import (
@@ -20,9 +19,9 @@ type Subject interface {
 	Locate(path string) (file string, line int)
 }
 
-// Order puts the older object first. Those of different namespaces that have no creation time, as objects in files most often
-// have none, go by the first of their namespace in the input: files in the order in which they were named, documents in that
-// of their file. So no namespace comes first by what it is called. All else is as in [object.ByAge].
+// Order puts the older object first. Those of different namespaces that have no creation time, as objects in files most
+// often have none, go by the first of their namespace in the input: files in the order in which they were named,
+// documents in that of their file. So no namespace comes first by what it is called. All else is as in [object.ByAge].
 type Order struct {
 	firsts func() map[string]place // of each namespace
 	asked  atomic.Bool             // for a firsts
@@ -35,7 +34,8 @@ func (p place) compare(o place) int {
 	return cmp.Or(cmp.Compare(p.file, o.file), cmp.Compare(p.line, o.line))
 }
 
-// New makes the order of some objects, read from files that were named in this order. Neither is asked for until it matters.
+// New makes the order of some objects, read from files that were named in this order. Neither is asked for until it
+// matters.
 func New(files func() []string, each func(visit func(Subject))) *Order {
 	return &Order{firsts: sync.OnceValue(func() map[string]place { return findFirsts(files(), each) })}
 }
@@ -90,5 +90,8 @@ func (o *Order) RanksAs(other *Order) bool {
 // rankNamespaces lists the namespaces, the first ones first.
 func (o *Order) rankNamespaces() []string {
 	firsts := o.firsts()
-	return slices.SortedFunc(maps.Keys(firsts), func(a, b string) int { return cmp.Or(firsts[a].compare(firsts[b]), cmp.Compare(a, b)) })
+	return slices.SortedFunc(
+		maps.Keys(firsts),
+		func(a, b string) int { return cmp.Or(firsts[a].compare(firsts[b]), cmp.Compare(a, b)) },
+	)
 }

@@ -28,8 +28,8 @@ var (
 	sharedFields    = []string{"absoluteTimeout", "type"}
 )
 
-// HintedRelease is the release whose fields a sessionPersistence has, Unstated for none (S18), and false if it mixes the
-// fields of two (S19).
+// HintedRelease is the release whose fields a sessionPersistence has, Unstated for none (S18), and false if it mixes
+// the fields of two (S19).
 func HintedRelease(fields map[string]any) (release APIRelease, consistent bool) {
 	of16, of17 := listSetFields(fields, releaseFields16), listSetFields(fields, releaseFields17)
 	switch {
@@ -54,8 +54,13 @@ func ReadInline(fields map[string]any, path *field.Path) (*InlineSession, field.
 	switch {
 	case len(of16) > 0 && len(of17) > 0:
 		for _, name := range of17 {
-			r.errs = append(r.errs, field.Forbidden(path.Child(name),
-				"may not be set together with "+strings.Join(of16, ", ")+": Gateway API 1.7 has the one, the releases up to 1.6 the other"))
+			r.errs = append(r.errs, field.Forbidden(
+				path.Child(name),
+				"may not be set together with "+strings.Join(
+					of16,
+					", ",
+				)+": Gateway API 1.7 has the one, the releases up to 1.6 the other",
+			))
 		}
 	case len(of17) > 0:
 		i.Release, i.ReleaseFields, i.Settings = Release17, of17, r.readRelease17(fields, path)
@@ -125,8 +130,8 @@ func (r *inlineReader) readHeaderName(header map[string]any, path *field.Path) v
 	return ""
 }
 
-// omitDefaults takes out what equals the API's default: it counts as not written (S8). A cookie's attributes being there
-// write the type; the default's name does not.
+// omitDefaults takes out what equals the API's default: it counts as not written (S8). A cookie's attributes being
+// there write the type; the default's name does not.
 func omitDefaults(s *v1alpha1.SessionSettings) {
 	if s.Type != nil && *s.Type == policyconfig.TypeCookie {
 		s.Type = nil
@@ -161,7 +166,12 @@ func (r *inlineReader) readLifetime(fields map[string]any, path *field.Path) *po
 }
 
 // readMapping gives a field that holds fields, nil if it is absent.
-func (r *inlineReader) readMapping(fields map[string]any, path *field.Path, name string, known ...string) (map[string]any, *field.Path) {
+func (r *inlineReader) readMapping(
+	fields map[string]any,
+	path *field.Path,
+	name string,
+	known ...string,
+) (map[string]any, *field.Path) {
 	at := path.Child(name)
 	value, is := fields[name].(map[string]any)
 	if !is {

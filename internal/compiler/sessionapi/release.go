@@ -21,7 +21,7 @@ func (g APIRelease) String() string {
 	return [...]string{Unstated: "", Release16: "1.6", Release17: "1.7"}[g]
 }
 
-// ReleaseHints are what a rule's generation is told by (S18).
+// ReleaseHints are what shows a rule's API release (S18).
 type ReleaseHints struct {
 	// Inline is the rule's own sessionPersistence, nil for none, and Path where it stands.
 	Inline *InlineSession
@@ -46,7 +46,8 @@ func (s ReleaseHints) Release() APIRelease {
 	}
 }
 
-// Errors refuses fields up to 1.6 together with an XBackend's own session: the two disagree about what a weight means (S19).
+// Errors refuses fields up to 1.6 together with an XBackend's own session: the two disagree about what a weight means
+// (S19).
 func (s ReleaseHints) Errors() field.ErrorList {
 	if s.Inline == nil || s.Inline.Release != Release16 || !s.XBackend {
 		return nil
@@ -67,12 +68,16 @@ func (s ReleaseHints) Warnings() field.ErrorList {
 	if s.XBackend {
 		warnings = append(
 			warnings,
-			s.hintErrors("is deprecated where a backend of the rule is an XBackend with sessionPersistence, and stronger than that")...)
+			s.hintErrors(
+				"is deprecated where a backend of the rule is an XBackend with sessionPersistence, and stronger than that",
+			)...)
 	}
 	if s.Option == Release16 {
 		warnings = append(
 			warnings,
-			s.hintErrors("is a field of Gateway API 1.7: a cluster with 1.6 drops it, and the session's name with it, without a word")...)
+			s.hintErrors(
+				"is a field of Gateway API 1.7: a cluster with 1.6 drops it, and the session's name with it, without a word",
+			)...)
 	}
 	return warnings
 }

@@ -71,7 +71,8 @@ func (b *builder) findAffecting(ref, gateway object.Ref) affecting {
 	return found
 }
 
-// affectedRoute is the conditions for a route on a Gateway, but for LoadBalancerPolicies: those that are attached count.
+// affectedRoute is the conditions for a route on a Gateway, but for LoadBalancerPolicies: those that are attached
+// count.
 func (b *builder) affectedRoute(route, gateway object.Ref) []metav1.Condition {
 	found := b.findAffecting(route, gateway)
 	delete(found, object.KindLoadBalancer)

@@ -12,15 +12,19 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// writeBackendTLS writes the status of BackendTLSPolicies: an entry for each Gateway that leads to a target, and for targets
-// that are missing or that no Gateway leads to.
+// writeBackendTLS writes the status of BackendTLSPolicies: an entry for each Gateway that leads to a target, and for
+// targets that are missing or that no Gateway leads to.
 func (b *builder) writeBackendTLS() {
 	for _, p := range b.Objects.BackendTLS {
 		if !b.wants(p.Ref()) {
 			continue
 		}
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
-		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, b.newPolicyStatus(p.Value.ObjectMeta, was, b.listBackendTLSEntries(p)))
+		b.addObject(
+			p.Value.TypeMeta,
+			p.Value.ObjectMeta,
+			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listBackendTLSEntries(p)),
+		)
 	}
 }
 
@@ -54,9 +58,19 @@ func backendTLSConditions(own, all []report.Problem) []metav1.Condition {
 	if len(refused) > 0 {
 		accepted = newCondition(gatewayv1.PolicyConditionAccepted, false, refused[0].Reason, joinProblems(refused))
 	}
-	resolved := newCondition(gatewayv1.BackendTLSPolicyConditionResolvedRefs, true, gatewayv1.BackendTLSPolicyReasonResolvedRefs, "")
+	resolved := newCondition(
+		gatewayv1.BackendTLSPolicyConditionResolvedRefs,
+		true,
+		gatewayv1.BackendTLSPolicyReasonResolvedRefs,
+		"",
+	)
 	if faults := filterByReason(all, unverified...); len(faults) > 0 {
-		resolved = newCondition(gatewayv1.BackendTLSPolicyConditionResolvedRefs, false, faults[0].Reason, joinProblems(faults))
+		resolved = newCondition(
+			gatewayv1.BackendTLSPolicyConditionResolvedRefs,
+			false,
+			faults[0].Reason,
+			joinProblems(faults),
+		)
 	}
 	return []metav1.Condition{accepted, resolved}
 }

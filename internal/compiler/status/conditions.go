@@ -57,7 +57,8 @@ func (w conditionWriter) merge(there []metav1.Condition, owned []string, ours ..
 	return merged
 }
 
-// replace brings a condition up to date. The time says when its status last changed, but for one that has a time of its own.
+// replace brings a condition up to date. The time says when its status last changed, but for one that has a time of its
+// own.
 func (w conditionWriter) replace(was, is metav1.Condition) metav1.Condition {
 	if was.ObservedGeneration > w.generation {
 		return was

@@ -7,8 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 )
 
-// crowdedPaths are the paths of which many policies want something. What each of them gets is looked up: looked for, 20,000 policies
-// for one Service took 15 s.
+// crowdedPaths are the paths of which many policies want something. What each of them gets is looked up: looked for,
+// 20,000 policies for one Service took 15 s.
 type crowdedPaths map[*precedence.Effective]map[object.Ref]*policyWords
 
 // policyWords is what is said of one policy on a path.

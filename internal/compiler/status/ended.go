@@ -25,7 +25,8 @@ type Ended struct {
 // TellEnded is how long people are told of sessions that have ended.
 const TellEnded = 24 * time.Hour
 
-// Add gives what an earlier and a later edit have ended; of another generation, or long ago, the earlier one counts no more.
+// Add gives what an earlier and a later edit have ended; of another generation, or long ago, the earlier one counts no
+// more.
 func (e Ended) Add(later Ended) Ended {
 	if e.Generation != later.Generation || later.At.Sub(e.At) >= TellEnded {
 		return later
@@ -57,11 +58,12 @@ func (e Ended) String() string {
 	return fmt.Sprintf("the sessions of %s%s%s", rules, endedWords, strings.Join(why, "; "))
 }
 
-// endedLater stands between what one process has told of and what another one, or the same started anew, has told since.
+// endedLater stands between what one process has told of and what another one, or the same started anew, has told
+// since.
 const endedLater, maxEndedParts = "; later ", 4
 
-// addTo gives the words of a condition that is there already and those of what is known. What another process has told, or one before a
-// restart, is not known here, and stays; what this one told before is what the words of now begin with.
+// addTo gives the words of a condition that is there already and those of what is known. What another process has told,
+// or one before a restart, is not known here, and stays; what this one told before is what the words of now begin with.
 func (e Ended) addTo(there string) string {
 	if !slices.ContainsFunc(e.Why, func(why string) bool { return !strings.Contains(there, why) }) {
 		return there
@@ -74,11 +76,13 @@ func (e Ended) addTo(there string) string {
 	return strings.Join(parts[max(0, len(parts)-maxEndedParts):], endedLater)
 }
 
-// sessionsEnded is the condition of a route whose sessions an edit has ended, until its next generation and for a day at most. What is
-// there already stays: after a restart it is all that is known. It has a transition time of its own, the last edit's.
+// sessionsEnded is the condition of a route whose sessions an edit has ended, until its next generation and for a day
+// at most. What is there already stays: after a restart it is all that is known. It has a transition time of its own,
+// the last edit's.
 func (b *builder) sessionsEnded(route *gateway.Route, there []metav1.Condition) []metav1.Condition {
 	was := meta.FindStatusCondition(there, v1alpha1.ConditionSessionsEnded)
-	if was != nil && (was.ObservedGeneration != route.Value.Generation || !was.LastTransitionTime.Add(TellEnded).After(b.now.Time)) {
+	if was != nil &&
+		(was.ObservedGeneration != route.Value.Generation || !was.LastTransitionTime.Add(TellEnded).After(b.now.Time)) {
 		was = nil
 	}
 	if e, is := b.Ended[route.Ref()]; is && e.Generation == route.Value.Generation {

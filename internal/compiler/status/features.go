@@ -2,8 +2,8 @@ package status
 
 import gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-// supportedFeatures are those that limpet has on a plain Envoy, by Gateway API's names and in their order: whoever chooses a
-// GatewayClass reads them in its status, and the conformance tests can.
+// supportedFeatures are those that limpet has on a plain Envoy, by Gateway API's names and in their order: whoever
+// chooses a GatewayClass reads them in its status, and the conformance tests can.
 var supportedFeatures = []gatewayv1.FeatureName{
 	"BackendTLSPolicy",
 	"BackendTLSPolicySANValidation",

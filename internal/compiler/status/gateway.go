@@ -50,7 +50,10 @@ func (b *builder) writeGateway(g *gateway.Status) {
 		state := newListenerState(l, problems, problems)
 		states = append(states, state)
 		affected := b.affectedTarget(object.TargetRef{Ref: g.Gateway.Ref(), Section: string(l.Name)})
-		s.Listeners = append(s.Listeners, b.newListenerStatus(g, l, append(state.listConditions(), affected...), w, was.Listeners))
+		s.Listeners = append(
+			s.Listeners,
+			b.newListenerStatus(g, l, append(state.listConditions(), affected...), w, was.Listeners),
+		)
 	}
 	conditions := b.noteUnacknowledged(g, was.Conditions, b.noteProxies(g, &s, gatewayConditions(g, states, problems)))
 	s.Conditions = w.merge(was.Conditions, ownedByGateway, append(conditions,
@@ -79,7 +82,12 @@ func gatewayConditions(g *gateway.Status, states []listenerState, problems []rep
 		accepted.Message = "listeners that are not valid: " + strings.Join(invalid, ", ")
 	}
 	if g.Refused != "" {
-		accepted = newCondition(gatewayv1.GatewayConditionAccepted, false, g.Refused, joinProblems(filterByReason(problems, g.Refused)))
+		accepted = newCondition(
+			gatewayv1.GatewayConditionAccepted,
+			false,
+			g.Refused,
+			joinProblems(filterByReason(problems, g.Refused)),
+		)
 	}
 	resolved := newCondition(gatewayv1.GatewayConditionResolvedRefs, true, gatewayv1.GatewayReasonResolvedRefs, "")
 	own := filterByPlace(problems, func(p report.Place) bool { return p.Section == report.GatewayBackend })
@@ -91,14 +99,20 @@ func gatewayConditions(g *gateway.Status, states []listenerState, problems []rep
 	}
 	all := []metav1.Condition{accepted, gatewayProgrammed(usable && g.Refused == "", problems), resolved}
 	if g.AllowsInvalidClients {
-		all = append(all, newCondition(gatewayv1.GatewayConditionInsecureFrontendValidationMode, true,
-			gatewayv1.GatewayReasonConfigurationChanged, "clients get in without a certificate that is valid (AllowInsecureFallback)"))
+		all = append(all, newCondition(
+			gatewayv1.GatewayConditionInsecureFrontendValidationMode,
+			true,
+			gatewayv1.GatewayReasonConfigurationChanged,
+			"clients get in without a certificate that is valid (AllowInsecureFallback)",
+		))
 	}
 	return all
 }
 
 // ownedByGateway are the conditions that go from a Gateway when they do not hold any more.
-var ownedByGateway = append([]string{string(gatewayv1.GatewayConditionInsecureFrontendValidationMode)}, ownedByAffected...)
+var ownedByGateway = append(
+	[]string{string(gatewayv1.GatewayConditionInsecureFrontendValidationMode)},
+	ownedByAffected...)
 
 // ReasonRejected is the reason of problems of Gateways some of whose configuration an Envoy has not taken.
 const ReasonRejected = "Rejected"
@@ -109,9 +123,19 @@ func gatewayProgrammed(usable bool, problems []report.Problem) metav1.Condition 
 	unbound := filterByReason(problems, gatewayv1.GatewayReasonAddressNotUsable, taken)
 	switch {
 	case len(unbound) > 0:
-		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonAddressNotUsable, joinProblems(unbound))
+		return newCondition(
+			gatewayv1.GatewayConditionProgrammed,
+			false,
+			gatewayv1.GatewayReasonAddressNotUsable,
+			joinProblems(unbound),
+		)
 	case len(rejected) > 0:
-		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid, joinProblems(rejected))
+		return newCondition(
+			gatewayv1.GatewayConditionProgrammed,
+			false,
+			gatewayv1.GatewayReasonInvalid,
+			joinProblems(rejected),
+		)
 	case !usable:
 		return newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonInvalid,
 			"it is not accepted, or none of its listeners")
@@ -137,7 +161,8 @@ type listenerState struct {
 	overlaps []string
 }
 
-// newListenerState sees how a listener does, by the problems of the object that it is written in and those of its Gateway.
+// newListenerState sees how a listener does, by the problems of the object that it is written in and those of its
+// Gateway.
 func newListenerState(l gateway.ListenerStatus, problems, ofGateway []report.Problem) listenerState {
 	empty, kindless := l.TLS && l.Certificates == 0, len(l.Kinds) == 0
 	own := filterByPlace(problems, func(p report.Place) bool { return p.IsIn(report.Listeners, l.Key.Index) })
@@ -221,11 +246,21 @@ func (l listenerState) listConditions() []metav1.Condition {
 	}
 	resolved := newCondition(gatewayv1.ListenerConditionResolvedRefs, true, gatewayv1.ListenerReasonResolvedRefs, "")
 	if !l.resolved {
-		resolved = newCondition(gatewayv1.ListenerConditionResolvedRefs, false, l.unresolved[0].Reason, joinProblems(l.unresolved))
+		resolved = newCondition(
+			gatewayv1.ListenerConditionResolvedRefs,
+			false,
+			l.unresolved[0].Reason,
+			joinProblems(l.unresolved),
+		)
 	}
 	conflicted := newCondition(gatewayv1.ListenerConditionConflicted, false, gatewayv1.ListenerReasonNoConflicts, "")
 	if len(l.conflicts) > 0 && !l.refused {
-		conflicted = newCondition(gatewayv1.ListenerConditionConflicted, true, l.conflicts[0].Reason, joinProblems(l.conflicts))
+		conflicted = newCondition(
+			gatewayv1.ListenerConditionConflicted,
+			true,
+			l.conflicts[0].Reason,
+			joinProblems(l.conflicts),
+		)
 	}
 	all := []metav1.Condition{accepted, programmed, resolved, conflicted}
 	if len(l.overlaps) > 0 {

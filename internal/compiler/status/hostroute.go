@@ -10,8 +10,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// writeHostRoutes writes the statuses of routes with a Host. The conditions about policies are for all Gateways at once: such a route
-// names none.
+// writeHostRoutes writes the statuses of routes with a Host. The conditions about policies are for all Gateways at
+// once: such a route names none.
 func (b *builder) writeHostRoutes() {
 	for _, r := range b.Objects.HostRoutes {
 		if !b.wants(r.Ref()) {

@@ -67,7 +67,12 @@ func (b *builder) setConditions(s *gateway.SetStatus, states []listenerState) []
 		accepted = newCondition(gatewayv1.ListenerSetConditionAccepted, true, invalid, "some of its listeners are not valid")
 	}
 	if accepted.Status == metav1.ConditionTrue && !has(func(l listenerState) bool { return l.programmed }) {
-		programmed = newCondition(gatewayv1.ListenerSetConditionProgrammed, false, invalid, "none of its listeners is programmed")
+		programmed = newCondition(
+			gatewayv1.ListenerSetConditionProgrammed,
+			false,
+			invalid,
+			"none of its listeners is programmed",
+		)
 	}
 	return []metav1.Condition{accepted, programmed}
 }

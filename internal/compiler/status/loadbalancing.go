@@ -25,12 +25,16 @@ func (b *builder) writeLoadBalancers() {
 			continue
 		}
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
-		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, b.newPolicyStatus(p.Value.ObjectMeta, was, b.listLoadBalancerEntries(p)))
+		b.addObject(
+			p.Value.TypeMeta,
+			p.Value.ObjectMeta,
+			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listLoadBalancerEntries(p)),
+		)
 	}
 }
 
-// listLoadBalancerEntries gives a policy's entries: for each Gateway that leads to a target, and for targets that are missing or
-// that no Gateway leads to (S59).
+// listLoadBalancerEntries gives a policy's entries: for each Gateway that leads to a target, and for targets that are
+// missing or that no Gateway leads to (S59).
 func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
 	problems := b.problems[p.Ref()]
 	partial := slices.DeleteFunc(slices.Clone(problems), func(p report.Problem) bool {
@@ -39,7 +43,9 @@ func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
 	var all []entry
 	for i, target := range resource.LoadBalancerTargets(p) {
 		own := filterByPlace(problems, func(p report.Place) bool { return p.IsIn(report.TargetRefs, i) })
-		if missing := filterByReason(own, gatewayv1.PolicyReasonTargetNotFound, gatewayv1.PolicyReasonInvalid); len(missing) > 0 {
+		if missing := filterByReason(own, gatewayv1.PolicyReasonTargetNotFound, gatewayv1.PolicyReasonInvalid); len(
+			missing,
+		) > 0 {
 			all = putEntry(
 				all,
 				target,
@@ -94,21 +100,34 @@ func balancingConditions(conflicts, partial []report.Problem) []metav1.Condition
 	}
 	programmed := newCondition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
 	if len(partial) > 0 {
-		programmed = newCondition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonPartiallyProgrammed, joinProblems(partial))
+		programmed = newCondition(
+			v1alpha1.ConditionProgrammed,
+			true,
+			v1alpha1.ReasonPartiallyProgrammed,
+			joinProblems(partial),
+		)
 	}
-	return []metav1.Condition{newCondition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, ""), programmed}
+	return []metav1.Condition{
+		newCondition(gatewayv1.PolicyConditionAccepted, true, gatewayv1.PolicyReasonAccepted, ""),
+		programmed,
+	}
 }
 
 // newPending is Programmed for a policy at a target that no request comes to.
 func newPending(target object.TargetRef) metav1.Condition {
-	return newCondition(v1alpha1.ConditionProgrammed, false, reasonPending, "no Gateway leads requests to "+target.String())
+	return newCondition(
+		v1alpha1.ConditionProgrammed,
+		false,
+		reasonPending,
+		"no Gateway leads requests to "+target.String(),
+	)
 }
 
 // reachability knows which Gateways lead to which routes, rules, Services and XBackends.
 type reachability map[object.TargetRef][]object.Ref
 
-// findReachability follows the parentRefs that attach, and backendRefs that are allowed; a route with a Host, which names no parents,
-// by the ways that requests take.
+// findReachability follows the parentRefs that attach, and backendRefs that are allowed; a route with a Host, which
+// names no parents, by the ways that requests take.
 func findReachability(
 	routes []*gateway.Route, grants grant.Grants, facts *gateway.AttachmentStatus, traffic []*lower.BackendTraffic,
 ) reachability {
@@ -133,8 +152,8 @@ func findReachability(
 	return r
 }
 
-// listTargets lists what a policy can be attached to on the ways that requests take from a route: the route, its rules, and the
-// backends that it may refer to. A stranger's Service is none, whatever the route says.
+// listTargets lists what a policy can be attached to on the ways that requests take from a route: the route, its rules,
+// and the backends that it may refer to. A stranger's Service is none, whatever the route says.
 func listTargets(route *gateway.Route, grants grant.Grants) []object.TargetRef {
 	self := object.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
 	all := []object.TargetRef{{Ref: self}}
@@ -144,7 +163,10 @@ func listTargets(route *gateway.Route, grants grant.Grants) []object.TargetRef {
 		}
 		for _, ref := range rule.BackendRefs {
 			to := object.Ref{
-				Kind: stringOr(ref.Kind, object.KindService), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name),
+				Kind: stringOr(
+					ref.Kind,
+					object.KindService,
+				), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name),
 			}
 			if to.Kind != object.KindService && to.Kind != object.KindXBackend {
 				continue
@@ -163,8 +185,8 @@ func (r reachability) addGateway(to object.TargetRef, parent object.Ref) {
 	}
 }
 
-// newLoadBalancerAffected is the condition for a route on a Gateway: the LoadBalancerPolicies attached to it, its rules and its
-// Services that are accepted.
+// newLoadBalancerAffected is the condition for a route on a Gateway: the LoadBalancerPolicies attached to it, its rules
+// and its Services that are accepted.
 func (b *builder) newLoadBalancerAffected(route *gateway.Route, on object.Ref) []metav1.Condition {
 	targets := listTargets(route, b.grants)
 	for _, t := range b.trafficAt[trafficKey{route.Ref(), on}] {

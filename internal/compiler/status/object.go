@@ -52,7 +52,8 @@ type Input struct {
 	Traffic []*lower.BackendTraffic
 	// Problems are what there is to say of the input.
 	Problems []report.Problem
-	// Withheld says why the target goes without the session that was decided on a path, empty where it does not; nil is never.
+	// Withheld says why the target goes without the session that was decided on a path, empty where it does not; nil is
+	// never.
 	Withheld func(*policy.Decision) string
 	// Current gives what an object's status is now; nil where that is in its document.
 	Current func(object.Ref) json.RawMessage
@@ -78,9 +79,9 @@ type Some struct {
 // wants tells whether the status of an object is written.
 func (in *Input) wants(ref object.Ref) bool { return in.Some == nil || in.Some.Refs[ref] }
 
-// Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, routes with a Host,
-// and Services that policies affect, in this order, each kind in the order in which it was admitted. A Gateway whose
-// class is not in the input has none, for it is another controller's; so have parentRefs that lead to it.
+// Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, routes
+// with a Host, and Services that policies affect, in this order, each kind in the order in which it was admitted. A
+// Gateway whose class is not in the input has none, for it is another controller's; so have parentRefs that lead to it.
 func Build(in Input) []Object {
 	b := &builder{
 		crowded:      crowdedPaths{},
@@ -96,7 +97,8 @@ func Build(in Input) []Object {
 		}
 	}
 	b.grants = grant.New(b.Objects)
-	if o := b.Objects; len(o.LoadBalancers)+len(o.TrafficPolicies)+len(o.BackendTLS)+len(o.Backends) > 0 { // or else nothing asks for it
+	// or else nothing asks for it
+	if o := b.Objects; len(o.LoadBalancers)+len(o.TrafficPolicies)+len(o.BackendTLS)+len(o.Backends) > 0 {
 		b.reachability = findReachability(b.Objects.Routes, b.grants, b.Attachments, b.Traffic)
 	}
 	b.loadBalancersAt = b.indexLoadBalancers()

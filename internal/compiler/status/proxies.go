@@ -22,9 +22,13 @@ type Proxies struct {
 	Invalid string
 }
 
-// noteProxies puts in where the Gateway's proxies are reached, and whether they are: what their listeners are bound to is known to
-// their Pods alone.
-func (b *builder) noteProxies(g *gateway.Status, s *gatewayv1.GatewayStatus, conditions []metav1.Condition) []metav1.Condition {
+// noteProxies puts in where the Gateway's proxies are reached, and whether they are: what their listeners are bound to
+// is known to their Pods alone.
+func (b *builder) noteProxies(
+	g *gateway.Status,
+	s *gatewayv1.GatewayStatus,
+	conditions []metav1.Condition,
+) []metav1.Condition {
 	p, run := b.Proxies[g.Gateway.Key()]
 	if !run {
 		return conditions
@@ -33,7 +37,12 @@ func (b *builder) noteProxies(g *gateway.Status, s *gatewayv1.GatewayStatus, con
 	for i, c := range conditions {
 		switch {
 		case c.Type == string(gatewayv1.GatewayConditionAccepted) && c.Status == metav1.ConditionTrue && p.Invalid != "":
-			conditions[i] = newCondition(gatewayv1.GatewayConditionAccepted, false, gatewayv1.GatewayReasonInvalidParameters, p.Invalid)
+			conditions[i] = newCondition(
+				gatewayv1.GatewayConditionAccepted,
+				false,
+				gatewayv1.GatewayReasonInvalidParameters,
+				p.Invalid,
+			)
 		case c.Type == string(gatewayv1.GatewayConditionAccepted) && c.Status == metav1.ConditionTrue && p.LeftOut != "":
 			conditions[i].Message = strings.TrimPrefix(c.Message+"; "+p.LeftOut, "; ")
 		case c.Type == string(gatewayv1.GatewayConditionProgrammed) && c.Status == metav1.ConditionTrue && p.Reason != "":

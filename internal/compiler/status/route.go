@@ -18,7 +18,9 @@ import (
 )
 
 // ownedByRoute are the conditions that go from a route's entry when they hold no more.
-var ownedByRoute = append([]string{string(gatewayv1.RouteConditionPartiallyInvalid), v1alpha1.ConditionSessionsEnded}, ownedByAffected...)
+var ownedByRoute = append(
+	[]string{string(gatewayv1.RouteConditionPartiallyInvalid), v1alpha1.ConditionSessionsEnded},
+	ownedByAffected...)
 
 func (b *builder) writeRoutes() {
 	for _, r := range b.Objects.Routes {
@@ -32,7 +34,10 @@ func (b *builder) writeRoutes() {
 }
 
 // newRouteParents writes the entry of each parentRef that is limpet's, after those of other controllers.
-func (b *builder) newRouteParents(route *gateway.Route, was []gatewayv1.RouteParentStatus) []gatewayv1.RouteParentStatus {
+func (b *builder) newRouteParents(
+	route *gateway.Route,
+	was []gatewayv1.RouteParentStatus,
+) []gatewayv1.RouteParentStatus {
 	parents := slices.DeleteFunc(
 		slices.Clone(was),
 		func(p gatewayv1.RouteParentStatus) bool { return p.ControllerName == b.Objects.ControllerName() },
@@ -86,7 +91,8 @@ func portOr(port *gatewayv1.PortNumber) gatewayv1.PortNumber {
 func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) []metav1.Condition {
 	problems := b.problems[route.Ref()]
 	conditions := []metav1.Condition{b.newAccepted(route.Ref(), p), newResolvedRefs(problems)}
-	if parts := b.refusedRules[route.Ref()].explain(problems); conditions[0].Status == metav1.ConditionTrue && parts != "" {
+	if parts := b.refusedRules[route.Ref()].explain(problems); conditions[0].Status == metav1.ConditionTrue &&
+		parts != "" {
 		conditions = append(conditions,
 			newCondition(gatewayv1.RouteConditionPartiallyInvalid, true, gatewayv1.RouteReasonUnsupportedValue, parts))
 	}
@@ -94,8 +100,8 @@ func (b *builder) routeConditions(route *gateway.Route, p gateway.ParentStatus) 
 	return append(conditions, b.affectedRoute(route.Ref(), p.Gateway)...)
 }
 
-// explain says which rules of a route are dropped, which go without the session that they ask for, and which hostnames the route is
-// not laid out to; empty if none.
+// explain says which rules of a route are dropped, which go without the session that they ask for, and which hostnames
+// the route is not laid out to; empty if none.
 func (v refusedRules) explain(problems []report.Problem) string {
 	var parts []string
 	if len(v.problems) > 0 {
@@ -111,9 +117,19 @@ func (b *builder) newAccepted(route object.Ref, p gateway.ParentStatus) metav1.C
 	v := b.refusedRules[route]
 	switch {
 	case p.Refused != nil:
-		return newCondition(gatewayv1.RouteConditionAccepted, false, p.Reason, prefixPath(p.Refused.Field, p.Refused.ErrorBody()))
+		return newCondition(
+			gatewayv1.RouteConditionAccepted,
+			false,
+			p.Reason,
+			prefixPath(p.Refused.Field, p.Refused.ErrorBody()),
+		)
 	case v.whole:
-		return newCondition(gatewayv1.RouteConditionAccepted, false, gatewayv1.RouteReasonUnsupportedValue, joinProblems(v.problems))
+		return newCondition(
+			gatewayv1.RouteConditionAccepted,
+			false,
+			gatewayv1.RouteReasonUnsupportedValue,
+			joinProblems(v.problems),
+		)
 	default:
 		told := filterByReason(b.problems[route],
 			report.ReasonNameQualified, report.ReasonEqualMatch, report.ReasonFallbackWithheld)
@@ -155,7 +171,8 @@ func (b *builder) countRefusedRules() {
 	}
 }
 
-// newRefusedRules is of a route with some problems. One that is about no rule refuses the route (S48), and so does a decision.
+// newRefusedRules is of a route with some problems. One that is about no rule refuses the route (S48), and so does a
+// decision.
 func newRefusedRules(route *gateway.Route, problems []report.Problem, rejected bool) refusedRules {
 	v, rules := refusedRules{problems: filterByReason(problems, gatewayv1.RouteReasonUnsupportedValue)}, map[int]bool{}
 	v.whole = rejected

@@ -17,7 +17,8 @@ import (
 // Row is one line of the table of verdicts: an object of which there is nothing to say but that it is accepted, or
 // one thing that there is to say of an object, or of a file that can't be read.
 type Row struct {
-	// Code is the finding's, and Severity is error, unknown, warning or advice; both are empty for an object that is just accepted.
+	// Code is the finding's, and Severity is error, unknown, warning or advice; both are empty for an object that is just
+	// accepted.
 	Code     report.Code `json:"code,omitempty"`
 	Severity string      `json:"severity,omitempty"`
 
@@ -92,8 +93,8 @@ func compareRows(a, b Row) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Object, b.Object))
 }
 
-// IdleAdvice gives advice about policies of which nothing holds at one of their ancestors: stronger ones leave nothing, or
-// no request comes there (S61). It is in their status alone, for no request loses what the precedence gives it.
+// IdleAdvice gives advice about policies of which nothing holds at one of their ancestors: stronger ones leave nothing,
+// or no request comes there (S61). It is in their status alone, for no request loses what the precedence gives it.
 func IdleAdvice(objects []Object, subjects []report.Subject, controller gatewayv1.GatewayController) []report.Problem {
 	bySubject := map[object.Ref]report.Subject{}
 	for _, s := range subjects {

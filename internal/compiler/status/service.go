@@ -12,7 +12,8 @@ type ServiceStatus struct {
 	Conditions   []metav1.Condition `json:"conditions"`
 }
 
-// writeServices writes the conditions of Services that policies affect, and takes them from those that none affects any more.
+// writeServices writes the conditions of Services that policies affect, and takes them from those that none affects any
+// more.
 func (b *builder) writeServices() {
 	for _, o := range b.Objects.Services {
 		if !b.wants(o.Ref()) {

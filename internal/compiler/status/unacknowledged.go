@@ -18,16 +18,20 @@ type Unacknowledged struct {
 	Grace bool
 }
 
-// noteUnacknowledged has a Gateway, its listeners and those of its ListenerSets be not Programmed until an Envoy has acknowledged them.
-// "Programmed" is what is sent to the data plane and is to be ready soon (Gateway API, GatewayConditionProgrammed): without an Envoy it is
-// sent nowhere. The condition and its reason have the same names in all three.
+// noteUnacknowledged has a Gateway, its listeners and those of its ListenerSets be not Programmed until an Envoy has
+// acknowledged them. "Programmed" is what is sent to the data plane and is to be ready soon (Gateway API,
+// GatewayConditionProgrammed): without an Envoy it is sent nowhere. The condition and its reason have the same names in
+// all three.
 func (b *builder) noteUnacknowledged(g *gateway.Status, was, conditions []metav1.Condition) []metav1.Condition {
 	u, is := b.Unacknowledged[g.Gateway.Key()]
 	_, managed := b.Proxies[g.Gateway.Key()] // which say more of themselves
 	if !is || managed || u.Grace && meta.IsStatusConditionTrue(was, string(gatewayv1.GatewayConditionProgrammed)) {
 		return conditions
 	}
-	at := slices.IndexFunc(conditions, func(c metav1.Condition) bool { return c.Type == string(gatewayv1.GatewayConditionProgrammed) })
+	at := slices.IndexFunc(
+		conditions,
+		func(c metav1.Condition) bool { return c.Type == string(gatewayv1.GatewayConditionProgrammed) },
+	)
 	if at >= 0 && conditions[at].Status == metav1.ConditionTrue {
 		conditions[at] = newCondition(gatewayv1.GatewayConditionProgrammed, false, gatewayv1.GatewayReasonPending, u.Message)
 	}

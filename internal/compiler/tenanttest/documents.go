@@ -34,7 +34,8 @@ func splitAttacks() (all []attack) {
 	return all
 }
 
-// pickAttack picks one, seldom an invalid one, for what stands in a file with such an object is not taken over by limpet run.
+// pickAttack picks one, seldom an invalid one, for what stands in a file with such an object is not taken over by
+// limpet run.
 func (w *World) pickAttack() attack {
 	for {
 		if a := attacks[w.random.IntN(len(attacks))]; !a.invalid || w.random.IntN(8) == 0 {

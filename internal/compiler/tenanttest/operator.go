@@ -7,7 +7,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
-// listenersPerGateway is how many namespaces have a listener on one Gateway of the operator's; 64 listeners are the most.
+// listenersPerGateway is how many namespaces have a listener on one Gateway of the operator's; 64 listeners are the
+// most.
 const listenersPerGateway = 30
 
 // operatorDocuments are the class, its policy, and a Service for all.
@@ -51,8 +52,8 @@ spec:
   - {name: open, protocol: HTTP, port: %d, hostname: "*.open.example.com", allowedRoutes: {namespaces: {from: All}}}
 `
 
-// sharedGateway begins a Gateway, listenerDocument is a listener for the hosts of a namespace, and grantDocument lets its routes
-// lead to the Service for all.
+// sharedGateway begins a Gateway, listenerDocument is a listener for the hosts of a namespace, and grantDocument lets
+// its routes lead to the Service for all.
 const (
 	sharedGateway = `---
 apiVersion: gateway.networking.k8s.io/v1
@@ -81,8 +82,8 @@ spec:
 // gatewayOf is the operator's on which a namespace has listeners.
 func gatewayOf(n *Namespace) string { return fmt.Sprintf("shared-%d", n.index/listenersPerGateway) }
 
-// OperatorSource is the operator's file. On its Gateways each honest namespace has a listener for hosts of its own, in the clear
-// and over TLS; one is open to all.
+// OperatorSource is the operator's file. On its Gateways each honest namespace has a listener for hosts of its own, in
+// the clear and over TLS; one is open to all.
 func (w *World) OperatorSource() read.Source {
 	var text strings.Builder
 	fmt.Fprintf(&text, operatorDocuments, fmt.Sprintf("%q", w.certificate), fmt.Sprintf("%q", w.key), w.Shared)

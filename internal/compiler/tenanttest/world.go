@@ -1,5 +1,5 @@
-// Package tenanttest makes namespaces that share proxies, honest and hostile ones, whose objects come, change and go at random,
-// for tests of what they may do to each other (docs/threat-model.md, "Trust among those who share a proxy").
+// Package tenanttest makes namespaces that share proxies, honest and hostile ones, whose objects come, change and go at
+// random, for tests of what they may do to each other (docs/threat-model.md, "Trust among those who share a proxy").
 package tenanttest
 
 import (
@@ -205,7 +205,10 @@ var words = map[string]func(w *World, n *Namespace) string{
 			`ancestorRef: {group: gateway.networking.k8s.io, kind: Gateway, namespace: none, name: g%d}}`)
 	},
 	"LISTENERS": func(w *World, n *Namespace) string {
-		return repeatIndexed(64, fmt.Sprintf("{name: l%%d, protocol: HTTP, port: %d, hostname: h%%[1]d.example.com}", w.Port(n)))
+		return repeatIndexed(
+			64,
+			fmt.Sprintf("{name: l%%d, protocol: HTTP, port: %d, hostname: h%%[1]d.example.com}", w.Port(n)),
+		)
 	},
 	"ENDPOINTS": func(*World, *Namespace) string { return repeatIndexed(900, "{addresses: [10.77.0.1], hostname: h%d}") },
 }

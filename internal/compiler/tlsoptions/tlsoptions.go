@@ -1,5 +1,5 @@
-// Package tlsoptions reads the options of listeners' TLS (Gateway API, listeners.tls.options), whose keys each implementation
-// names for itself.
+// Package tlsoptions reads the options of listeners' TLS (Gateway API, listeners.tls.options), whose keys each
+// implementation names for itself.
 package tlsoptions
 
 import (
@@ -80,7 +80,13 @@ func read(o *ir.TLSOptions, protocol gatewayv1.ProtocolType, key gatewayv1.Annot
 		o.Protocols = split(value)
 		return checkProtocols(protocol, o.Protocols)
 	default:
-		return "not supported: the options that limpet knows are " + strings.Join(keys, ", ") + suggest.DidYouMean(string(key), keys)
+		return "not supported: the options that limpet knows are " + strings.Join(
+			keys,
+			", ",
+		) + suggest.DidYouMean(
+			string(key),
+			keys,
+		)
 	}
 }
 
@@ -96,7 +102,12 @@ func checkAll(values, among []string) string {
 	for i, v := range values {
 		switch {
 		case !slices.Contains(among, v):
-			return fmt.Sprintf("Unsupported value: %q: supported values: %s%s", v, strings.Join(among, ", "), suggest.DidYouMean(v, among))
+			return fmt.Sprintf(
+				"Unsupported value: %q: supported values: %s%s",
+				v,
+				strings.Join(among, ", "),
+				suggest.DidYouMean(v, among),
+			)
 		case slices.Contains(values[:i], v):
 			return fmt.Sprintf("Duplicate value: %q", v)
 		}
@@ -104,7 +115,8 @@ func checkAll(values, among []string) string {
 	return ""
 }
 
-// checkProtocols says what is wrong with a list for ALPN. What connections carry that are not HTTP is their backends' affair.
+// checkProtocols says what is wrong with a list for ALPN. What connections carry that are not HTTP is their backends'
+// affair.
 func checkProtocols(protocol gatewayv1.ProtocolType, names []string) string {
 	if protocol == gatewayv1.HTTPSProtocolType {
 		return checkAll(names, httpProtocols)

@@ -39,11 +39,16 @@ func document(of Subject, linked []Component) object {
 		about["versionInfo"] = of.Version
 	}
 	packages := []object{about}
-	relations := []object{{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": subject}}
+	relations := []object{
+		{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": subject},
+	}
 	for i, c := range linked {
 		id := "SPDXRef-" + strconv.Itoa(i+1)
 		packages = append(packages, describe(id, c))
-		relations = append(relations, object{"spdxElementId": subject, "relationshipType": "STATIC_LINK", "relatedSpdxElement": id})
+		relations = append(
+			relations,
+			object{"spdxElementId": subject, "relationshipType": "STATIC_LINK", "relatedSpdxElement": id},
+		)
 	}
 	return object{
 		"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": of.Name,
@@ -59,7 +64,9 @@ func document(of Subject, linked []Component) object {
 func describe(id string, c Component) object {
 	p := object{
 		"SPDXID": id, "name": c.Name, "downloadLocation": "NOASSERTION", "filesAnalyzed": false,
-		"externalRefs": []object{{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": c.PURL}},
+		"externalRefs": []object{
+			{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": c.PURL},
+		},
 	}
 	if c.Version != "" {
 		p["versionInfo"] = c.Version

@@ -18,19 +18,23 @@ import (
 
 // requestFields are those of Envoy's own default log, under names of their own.
 var requestFields = map[string]string{
-	"start_time": "%START_TIME%", "method": "%REQ(:METHOD)%", "path": "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%", "protocol": "%PROTOCOL%",
-	"response_code": "%RESPONSE_CODE%", "response_flags": "%RESPONSE_FLAGS%", "response_code_details": "%RESPONSE_CODE_DETAILS%",
-	"bytes_received": "%BYTES_RECEIVED%", "bytes_sent": "%BYTES_SENT%", "duration": "%DURATION%",
+	"start_time": "%START_TIME%", "method": "%REQ(:METHOD)%", "path": "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%",
+	"protocol":      "%PROTOCOL%",
+	"response_code": "%RESPONSE_CODE%", "response_flags": "%RESPONSE_FLAGS%",
+	"response_code_details": "%RESPONSE_CODE_DETAILS%",
+	"bytes_received":        "%BYTES_RECEIVED%", "bytes_sent": "%BYTES_SENT%", "duration": "%DURATION%",
 	"upstream_service_time": "%RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)%", "x_forwarded_for": "%REQ(X-FORWARDED-FOR)%",
 	"user_agent": "%REQ(USER-AGENT)%", "request_id": "%REQ(X-REQUEST-ID)%", "authority": "%REQ(:AUTHORITY)%",
-	"upstream_host": "%UPSTREAM_HOST%", "upstream_cluster": "%UPSTREAM_CLUSTER%", "upstream_attempts": "%UPSTREAM_REQUEST_ATTEMPT_COUNT%",
-	"route_name": "%ROUTE_NAME%", "downstream_remote_address": "%DOWNSTREAM_REMOTE_ADDRESS%",
+	"upstream_host": "%UPSTREAM_HOST%", "upstream_cluster": "%UPSTREAM_CLUSTER%",
+	"upstream_attempts": "%UPSTREAM_REQUEST_ATTEMPT_COUNT%",
+	"route_name":        "%ROUTE_NAME%", "downstream_remote_address": "%DOWNSTREAM_REMOTE_ADDRESS%",
 }
 
 // sessionFields are limpet's own, by the filter state that has them.
 var sessionFields = map[string]string{
 	"session_outcome": policyconfig.NameFilterState, "session_policy": policyconfig.PolicyFilterState,
-	"session_age": policyconfig.AgeFilterState, "session_host": policyconfig.HostFilterState, "session_reason": policyconfig.ReasonFilterState,
+	"session_age": policyconfig.AgeFilterState, "session_host": policyconfig.HostFilterState,
+	"session_reason": policyconfig.ReasonFilterState,
 }
 
 // LoggedHeaders are those of requests and responses whose values stand in each line of an access log.
@@ -41,7 +45,10 @@ func (h LoggedHeaders) IsEmpty() bool { return len(h.Request)+len(h.Response) ==
 
 // Has tells whether a header is among them.
 func (h LoggedHeaders) Has(name string) bool {
-	return slices.ContainsFunc(slices.Concat(h.Request, h.Response), func(logged string) bool { return strings.EqualFold(logged, name) })
+	return slices.ContainsFunc(
+		slices.Concat(h.Request, h.Response),
+		func(logged string) bool { return strings.EqualFold(logged, name) },
+	)
 }
 
 // maxLogged is how much of a value is logged.

@@ -137,7 +137,9 @@ func newLocality(p ir.Locality, of *ir.Cluster) *endpointv3.LocalityLbEndpoints 
 }
 
 func newEndpoint(at *corev3.Address, draining bool) *endpointv3.LbEndpoint {
-	e := &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: at}}}
+	e := &endpointv3.LbEndpoint{
+		HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: at}},
+	}
 	if draining {
 		e.HealthStatus = corev3.HealthStatus_DRAINING
 	}
@@ -154,9 +156,11 @@ func describeEndpoint(e *endpointv3.LbEndpoint, reader string, fields *structpb.
 
 // newInternalAddress is the address of a listener inside Envoy.
 func newInternalAddress(listener string) *corev3.Address {
-	return &corev3.Address{Address: &corev3.Address_EnvoyInternalAddress{EnvoyInternalAddress: &corev3.EnvoyInternalAddress{
-		AddressNameSpecifier: &corev3.EnvoyInternalAddress_ServerListenerName{ServerListenerName: listener},
-	}}}
+	return &corev3.Address{
+		Address: &corev3.Address_EnvoyInternalAddress{EnvoyInternalAddress: &corev3.EnvoyInternalAddress{
+			AddressNameSpecifier: &corev3.EnvoyInternalAddress_ServerListenerName{ServerListenerName: listener},
+		}},
+	}
 }
 
 // listDirectStatuses lists the statuses that clusters need Envoy itself to answer.

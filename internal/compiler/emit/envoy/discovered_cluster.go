@@ -17,8 +17,8 @@ type Cluster struct {
 	Name string
 	// Settings is the cluster without endpoints, and Endpoints its load assignment.
 	Settings, Endpoints []byte
-	// Moved are hosts among Endpoints that were another pod's, in order: the address, a space and the pod's uid. Proxies that may not know
-	// of them get the endpoints without.
+	// Moved are hosts among Endpoints that were another pod's, in order: the address, a space and the pod's uid. Proxies
+	// that may not know of them get the endpoints without.
 	Moved []string
 	// Inline says that the endpoints are a part of the cluster, for they have names.
 	Inline bool

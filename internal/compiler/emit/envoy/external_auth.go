@@ -19,23 +19,24 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Envoy's filter that asks an authorization service is there twice, for what a service sees of a request that speaks gRPC is
-// otherwise than of one that speaks HTTP, and routes can't choose that.
+// Envoy's filter that asks an authorization service is there twice, for what a service sees of a request that speaks
+// gRPC is otherwise than of one that speaks HTTP, and routes can't choose that.
 const (
 	grpcAuthFilter = "envoy.filters.http.ext_authz/grpc"
 	httpAuthFilter = "envoy.filters.http.ext_authz/http"
 )
 
 const (
-	// noService is the cluster of the service that is asked where a route names none. It is not there: nothing is let through.
+	// noService is the cluster of the service that is asked where a route names none. It is not there: nothing is let
+	// through.
 	noService = "no-authorization-service"
 	// authTimeout is how long a service may take, in seconds.
 	authTimeout = 5
 )
 
-// protectedHeaders are those that a service can't change: they are about the message and the connection, not the request, or
-// the proxy itself works by them. Envoy keeps its own, and those by which routes are found. The expression is a small one, for
-// an Envoy with its own limit of them would reject the listener.
+// protectedHeaders are those that a service can't change: they are about the message and the connection, not the
+// request, or the proxy itself works by them. Envoy keeps its own, and those by which routes are found. The expression
+// is a small one, for an Envoy with its own limit of them would reject the listener.
 const protectedHeaders = "content-length|transfer-encoding|connection|upgrade|te|x-(forwarded|limpet)-.*"
 
 // listProtected is an expression for protectedHeaders and the pin header with its kind, whatever that is called.
@@ -44,7 +45,10 @@ func listProtected(pin string) string {
 	if strings.HasPrefix(pin, "x-limpet-") {
 		return protectedHeaders
 	}
-	return strings.Join([]string{protectedHeaders, regexp.QuoteMeta(pin), regexp.QuoteMeta(policyconfig.BackendHeader(pin))}, "|")
+	return strings.Join(
+		[]string{protectedHeaders, regexp.QuoteMeta(pin), regexp.QuoteMeta(policyconfig.BackendHeader(pin))},
+		"|",
+	)
 }
 
 // usesAuth reports whether any route asks an authorization service.
@@ -63,15 +67,17 @@ func anyRoute(config *ir.Config, holds func(*ir.Route) bool) bool {
 	})
 }
 
-// newAuthFilters ask the services that routes name. They come before limpet: what is denied has no session, and a service can
-// pin no request.
+// newAuthFilters ask the services that routes name. They come before limpet: what is denied has no session, and a
+// service can pin no request.
 func (e *emitter) newAuthFilters() []*hcmv3.HttpFilter {
 	protected := listProtected(e.settings.Plugin.PinHeader)
 	var filters []*hcmv3.HttpFilter
 	for _, name := range []string{grpcAuthFilter, httpAuthFilter} {
 		config := &extauthzv3.ExtAuthz{
 			TransportApiVersion: corev3.ApiVersion_V3, ValidateMutations: true,
-			DecoderHeaderMutationRules: &mutationv3.HeaderMutationRules{DisallowExpression: &matcherv3.RegexMatcher{Regex: protected}},
+			DecoderHeaderMutationRules: &mutationv3.HeaderMutationRules{
+				DisallowExpression: &matcherv3.RegexMatcher{Regex: protected},
+			},
 		}
 		if name == grpcAuthFilter {
 			config.Services = &extauthzv3.ExtAuthz_GrpcService{GrpcService: newAuthGRPC(&ir.ExternalAuth{Cluster: noService})}
@@ -96,7 +102,9 @@ func (e *emitter) askService(own map[string]*anypb.Any, a *ir.ExternalAuth) {
 	if a.MaxBody > 0 {
 		check.WithRequestBody = &extauthzv3.BufferSettings{MaxRequestBytes: a.MaxBody}
 	}
-	own[name] = e.pack(&extauthzv3.ExtAuthzPerRoute{Override: &extauthzv3.ExtAuthzPerRoute_CheckSettings{CheckSettings: check}})
+	own[name] = e.pack(
+		&extauthzv3.ExtAuthzPerRoute{Override: &extauthzv3.ExtAuthzPerRoute_CheckSettings{CheckSettings: check}},
+	)
 }
 
 func newAuthGRPC(a *ir.ExternalAuth) *corev3.GrpcService {

@@ -31,9 +31,10 @@ const (
 )
 
 // newHTTPFilters is the chain. Those that make sessions are off unless a route turns them on, so that a route without a
-// policy pays for next to nothing. Without any policy they are not there, unless one may come while the listener serves.
-// The same holds for the one that answers for CORS, and those that ask authorization services. They come before those: what they
-// answer themselves has no session. CORS goes first, for browsers send no credentials with what it answers.
+// policy pays for next to nothing. Without any policy they are not there, unless one may come while the listener
+// serves. The same holds for the one that answers for CORS, and those that ask authorization services. They come before
+// those: what they answer themselves has no session. CORS goes first, for browsers send no credentials with what it
+// answers.
 func (e *emitter) newHTTPFilters() []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
 	sessions, pinned := e.served || len(e.settings.Plugin.Policies) > 0, !e.settings.Native
@@ -72,11 +73,10 @@ func (e *emitter) newFilter(name string, m proto.Message) *hcmv3.HttpFilter {
 	return &hcmv3.HttpFilter{Name: name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: e.pack(m)}}
 }
 
-// newFence takes the pin header out of what clients send and get where stateful_session is on, and the header of the backend out of
-// what they send. It comes first, so that on
-// the way back it is last: no client can steer a session or learn a host's address by that header, not even on a worker
-// for which Envoy could not make a VM, where it leaves limpet out without a word. Other routes need no more than their
-// route configuration removes.
+// newFence takes the pin header out of what clients send and get where stateful_session is on, and the header of the
+// backend out of what they send. It comes first, so that on the way back it is last: no client can steer a session or
+// learn a host's address by that header, not even on a worker for which Envoy could not make a VM, where it leaves
+// limpet out without a word. Other routes need no more than their route configuration removes.
 func (e *emitter) newFence() *hcmv3.HttpFilter {
 	pin := newRemoval(e.settings.Plugin.PinHeader)
 	both := append(newRemoval(policyconfig.BackendHeader(e.settings.Plugin.PinHeader)), pin...)
@@ -148,10 +148,10 @@ func (e *emitter) newWasm(config []byte, text string) *httpwasmv3.Wasm {
 	}}
 }
 
-// newVMConfiguration makes one VM of all that have the same. A configuration that changes has a VM of its own, which goes
-// with it: TinyGo's collector takes words of the module's constants for addresses, so that of the large objects that a
-// configuration leaves in a VM it frees hardly any. All have one id, for what VMs share goes by that: the names of
-// counters, which go on so.
+// newVMConfiguration makes one VM of all that have the same. A configuration that changes has a VM of its own, which
+// goes with it: TinyGo's collector takes words of the module's constants for addresses, so that of the large objects
+// that a configuration leaves in a VM it frees hardly any. All have one id, for what VMs share goes by that: the names
+// of counters, which go on so.
 func (e *emitter) newVMConfiguration(config []byte) *anypb.Any {
 	if !e.served {
 		return nil
@@ -172,7 +172,10 @@ func (e *emitter) newStatefulSession() *hcmv3.HttpFilter {
 
 // newPinState says that the pin is in its header.
 func (e *emitter) newPinState() *corev3.TypedExtensionConfig {
-	return e.packExtension("envoy.http.stateful_session.header", &headerstatev3.HeaderBasedSessionState{Name: e.settings.Plugin.PinHeader})
+	return e.packExtension(
+		"envoy.http.stateful_session.header",
+		&headerstatev3.HeaderBasedSessionState{Name: e.settings.Plugin.PinHeader},
+	)
 }
 
 func (e *emitter) newRouter() *hcmv3.HttpFilter {

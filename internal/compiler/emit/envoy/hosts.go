@@ -11,8 +11,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-// applyHostPolicy says in a cluster what is expected of its hosts. For a host that fails it Envoy follows no pin, for its state is
-// none of servesSessions: the session is lost.
+// applyHostPolicy says in a cluster what is expected of its hosts. For a host that fails it Envoy follows no pin, for
+// its state is none of servesSessions: the session is lost.
 func applyHostPolicy(out *clusterv3.Cluster, c *ir.Cluster) {
 	if check := c.Hosts.HealthCheck; check != nil {
 		out.HealthChecks = []*corev3.HealthCheck{newHealthCheck(check, c.HTTP2)}
@@ -26,7 +26,9 @@ func applyHostPolicy(out *clusterv3.Cluster, c *ir.Cluster) {
 		}
 	}
 	if limit := c.Hosts.MaxConnections; limit > 0 {
-		out.CircuitBreakers.PerHostThresholds = []*clusterv3.CircuitBreakers_Thresholds{{MaxConnections: wrapperspb.UInt32(limit)}}
+		out.CircuitBreakers.PerHostThresholds = []*clusterv3.CircuitBreakers_Thresholds{
+			{MaxConnections: wrapperspb.UInt32(limit)},
+		}
 	}
 	if c.Hosts.SlowStart == nil {
 		return

@@ -47,8 +47,8 @@ func (e *emitter) validate(m proto.Message) proto.Message {
 	return m
 }
 
-// pack wraps a message that Envoy finds by its type, in the same bytes for equal ones. Validating the whole does not look inside, so it
-// happens here.
+// pack wraps a message that Envoy finds by its type, in the same bytes for equal ones. Validating the whole does not
+// look inside, so it happens here.
 func (e *emitter) pack(m proto.Message) *anypb.Any {
 	packed := &anypb.Any{}
 	e.fail(anypb.MarshalFrom(packed, e.validate(m), proto.MarshalOptions{Deterministic: true}))

@@ -10,7 +10,8 @@ import (
 // moduleCluster is the name of the cluster that Envoy fetches limpet.wasm from.
 const moduleCluster = "limpet-module"
 
-// How Envoy fetches the module. A listener does not serve before that has come to an end, so it has one: about 20 seconds.
+// How Envoy fetches the module. A listener does not serve before that has come to an end, so it has one: about 20
+// seconds.
 const (
 	fetchTimeout  = 5
 	fetchRetries  = 5
@@ -19,15 +20,16 @@ const (
 	moduleAddress = "http://" + moduleCluster
 )
 
-// newCode says where limpet.wasm is: in a file, or at a server. Where it can't be had, or is another than it should be, a route that
-// needs it answers 503 (FailurePolicy), for without it anybody's pin would be followed.
+// newCode says where limpet.wasm is: in a file, or at a server. Where it can't be had, or is another than it should be,
+// a route that needs it answers 503 (FailurePolicy), for without it anybody's pin would be followed.
 func (s *Settings) newCode() *corev3.AsyncDataSource {
 	if s.ModuleSHA256 == "" {
 		return filtermodule.LocalFile(s.ModulePath)
 	}
 	return &corev3.AsyncDataSource{Specifier: &corev3.AsyncDataSource_Remote{Remote: &corev3.RemoteDataSource{
 		HttpUri: &corev3.HttpUri{
-			Uri: moduleAddress + s.ModulePath, HttpUpstreamType: &corev3.HttpUri_Cluster{Cluster: moduleCluster}, Timeout: seconds(fetchTimeout),
+			Uri: moduleAddress + s.ModulePath, HttpUpstreamType: &corev3.HttpUri_Cluster{Cluster: moduleCluster},
+			Timeout: seconds(fetchTimeout),
 		},
 		Sha256: s.ModuleSHA256,
 		RetryPolicy: &corev3.RetryPolicy{

@@ -10,9 +10,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-// resolveNames has Envoy resolve a cluster's names. Each address is a host (STRICT_DNS), so that sessions are with an address as
-// everywhere, and end with it; with LOGICAL_DNS there would be one host whose address changes. Names are taken as they
-// stand: the search list of the machine's resolv.conf would lead short ones into the cluster.
+// resolveNames has Envoy resolve a cluster's names. Each address is a host (STRICT_DNS), so that sessions are with an
+// address as everywhere, and end with it; with LOGICAL_DNS there would be one host whose address changes. Names are
+// taken as they stand: the search list of the machine's resolv.conf would lead short ones into the cluster.
 func (e *emitter) resolveNames(c *clusterv3.Cluster) {
 	c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS}
 	c.DnsLookupFamily = clusterv3.Cluster_V4_PREFERRED
@@ -36,8 +36,8 @@ func newHostAddress(host ir.Endpoint) *corev3.Address {
 // closedPort is where nothing listens (RFC 863): connections there fail, and their requests get 503.
 var closedPort = netip.MustParseAddrPort("127.0.0.1:9")
 
-// newAnswerAddress is where requests go that get a status: a listener inside Envoy. Where names are resolved, hosts have
-// addresses and names alone, and what should get another status gets 503.
+// newAnswerAddress is where requests go that get a status: a listener inside Envoy. Where names are resolved, hosts
+// have addresses and names alone, and what should get another status gets 503.
 func newAnswerAddress(c *ir.Cluster, status int) *corev3.Address {
 	if c.IsNamed() {
 		return newAddress(closedPort)

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// ReadyName is the name of the listener that says that an Envoy is ready. Its server sends it when the Envoy has acknowledged all of
-// its first configuration.
+// ReadyName is the name of the listener that says that an Envoy is ready. Its server sends it when the Envoy has
+// acknowledged all of its first configuration.
 const ReadyName = "limpet-ready"
 
 // readyField is where an Envoy's metadata says at which address it wants that listener.
@@ -33,7 +33,9 @@ func (b ServerBootstrap) addReadiness(out *bootstrapv3.Bootstrap) {
 	if !b.Ready.IsValid() {
 		return
 	}
-	out.Node.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{readyField: structpb.NewStringValue(b.Ready.String())}}
+	out.Node.Metadata = &structpb.Struct{
+		Fields: map[string]*structpb.Value{readyField: structpb.NewStringValue(b.Ready.String())},
+	}
 	for _, source := range []*corev3.ConfigSource{out.DynamicResources.CdsConfig, out.DynamicResources.LdsConfig} {
 		source.InitialFetchTimeout = durationpb.New(0)
 	}
@@ -43,14 +45,14 @@ func (b ServerBootstrap) addReadiness(out *bootstrapv3.Bootstrap) {
 	}
 }
 
-// IsManaged says whether limpet runs a node: no other asks for the ready listener. Such an Envoy opens the keys of its Gateway's scopes,
-// and no ring.
+// IsManaged says whether limpet runs a node: no other asks for the ready listener. Such an Envoy opens the keys of its
+// Gateway's scopes, and no ring.
 func IsManaged(node *corev3.Node) bool {
 	return node.GetMetadata().GetFields()[readyField] != nil
 }
 
-// NewReadyListener gives the listener that an Envoy asks for by its metadata; nil for none. It answers 200, and 503 once the Envoy
-// leaves.
+// NewReadyListener gives the listener that an Envoy asks for by its metadata; nil for none. It answers 200, and 503
+// once the Envoy leaves.
 func NewReadyListener(node *corev3.Node) (*Packed, error) {
 	text := node.GetMetadata().GetFields()[readyField].GetStringValue()
 	if text == "" {

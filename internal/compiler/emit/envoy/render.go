@@ -38,8 +38,8 @@ func newPlaceholderHost(routes string) *routev3.VirtualHost {
 	return &routev3.VirtualHost{Name: routes, Domains: []string{placeholder}}
 }
 
-// Renderer writes configurations, one at a time. It keeps the texts of their virtual hosts and clusters for the next one;
-// the zero value keeps nothing.
+// Renderer writes configurations, one at a time. It keeps the texts of their virtual hosts and clusters for the next
+// one; the zero value keeps nothing.
 type Renderer struct {
 	hosts      itemTable[ir.Host, []byte]
 	clusters   itemTable[ir.Cluster, []byte]
@@ -155,8 +155,13 @@ func (w *itemWriter) writeItem(e *emitter, m proto.Message) []byte {
 
 // renderHosts gives the texts of a site's virtual hosts.
 func (r Renderer) renderHosts(s site, form itemForm) ([][]byte, error) {
-	return renderItems(r.hosts, form, s.hosts, func(h *ir.Host) itemKey { return itemKey{s.name, h.Domain, form.sessions} },
-		func(e *emitter, w *itemWriter, h *ir.Host) []byte { return w.writeItem(e, e.newVirtualHost(h)) })
+	return renderItems(
+		r.hosts,
+		form,
+		s.hosts,
+		func(h *ir.Host) itemKey { return itemKey{s.name, h.Domain, form.sessions} },
+		func(e *emitter, w *itemWriter, h *ir.Host) []byte { return w.writeItem(e, e.newVirtualHost(h)) },
+	)
 }
 
 // renderClusters gives the texts of clusters.

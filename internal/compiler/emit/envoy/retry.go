@@ -63,8 +63,8 @@ func (e *emitter) newRetryPolicy(r *ir.Route) *routev3.RetryPolicy {
 	return policy
 }
 
-// newHostRetryPolicy is how the requests of most of a host's routes are tried again: those of sessions that may move, of
-// rules that ask for nothing else. It is nil where that is no more than half of them.
+// newHostRetryPolicy is how the requests of most of a host's routes are tried again: those of sessions that may move,
+// of rules that ask for nothing else. It is nil where that is no more than half of them.
 func (e *emitter) newHostRetryPolicy(h *ir.Host) *routev3.RetryPolicy {
 	var usual *ir.Route
 	with, all := 0, 0
@@ -89,8 +89,8 @@ func retriesAsUsual(r *ir.Route) bool {
 		!slices.ContainsFunc(r.Split, failsWithHost)
 }
 
-// settleRetryPolicy leaves a route the policy of its host where it would have the same, and has it say so where it would
-// have none.
+// settleRetryPolicy leaves a route the policy of its host where it would have the same, and has it say so where it
+// would have none.
 func settleRetryPolicy(action *routev3.RouteAction, r *ir.Route) {
 	switch {
 	case action == nil:
@@ -132,7 +132,8 @@ type conditions struct {
 	policy, unpinned string
 }
 
-// splitConditions gives those of a route. The native filter pins without a header, by which these requests could be told apart.
+// splitConditions gives those of a route. The native filter pins without a header, by which these requests could be
+// told apart.
 func (e *emitter) splitConditions(r *ir.Route) (c conditions) {
 	all := listConditions(r)
 	if r.Sticky && !e.settings.Native {
@@ -144,7 +145,8 @@ func (e *emitter) splitConditions(r *ir.Route) (c conditions) {
 	return c
 }
 
-// listConditions is what a rule asks for, or what is safe for every request. Sessions leave hosts that do not answer besides.
+// listConditions is what a rule asks for, or what is safe for every request. Sessions leave hosts that do not answer
+// besides.
 func listConditions(r *ir.Route) []string {
 	switch {
 	case r.Retry == nil:
@@ -160,7 +162,8 @@ func listConditions(r *ir.Route) []string {
 	}
 }
 
-// separateAnswers separates the conditions that are about answers of hosts. Some of them are about hosts that do not answer, too.
+// separateAnswers separates the conditions that are about answers of hosts. Some of them are about hosts that do not
+// answer, too.
 func separateAnswers(all []string) (others, answers []string) {
 	for _, condition := range all {
 		switch condition {

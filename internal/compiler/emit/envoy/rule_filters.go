@@ -21,7 +21,9 @@ import (
 // applyFilters writes what a rule's filters do whatever becomes of the request.
 func (e *emitter) applyFilters(route *routev3.Route, r *ir.Route) {
 	route.RequestHeadersToRemove, route.RequestHeadersToAdd = r.RequestHeaders.Remove, newHeaderOptions(&r.RequestHeaders)
-	route.ResponseHeadersToRemove, route.ResponseHeadersToAdd = r.ResponseHeaders.Remove, newHeaderOptions(&r.ResponseHeaders)
+	route.ResponseHeadersToRemove, route.ResponseHeadersToAdd = r.ResponseHeaders.Remove, newHeaderOptions(
+		&r.ResponseHeaders,
+	)
 	own := map[string]*anypb.Any{}
 	if r.CORS != nil {
 		own[corsFilter] = e.pack(newCORSPolicy(r.CORS))
@@ -65,7 +67,11 @@ var redirectCodes = map[int]routev3.RedirectAction_RedirectResponseCode{
 
 func newRedirect(r *ir.Route) *routev3.Route_Redirect {
 	to := r.Redirect
-	action := &routev3.RedirectAction{HostRedirect: to.Host, PortRedirect: uint32(to.Port), ResponseCode: redirectCodes[to.Status]}
+	action := &routev3.RedirectAction{
+		HostRedirect: to.Host,
+		PortRedirect: uint32(to.Port),
+		ResponseCode: redirectCodes[to.Status],
+	}
 	if to.Scheme != "" {
 		action.SchemeRewriteSpecifier = &routev3.RedirectAction_SchemeRedirect{SchemeRedirect: to.Scheme}
 	}
@@ -86,8 +92,8 @@ type pathEdit struct {
 	regex         *matcherv3.RegexMatchAndSubstitute
 }
 
-// newPathEdit gives the change for what a match has matched. Without a slash at its end a prefix is replaced by one without,
-// and what is replaced by nothing leaves a slash and no more (HTTPPathModifier, replacePrefixMatch).
+// newPathEdit gives the change for what a match has matched. Without a slash at its end a prefix is replaced by one
+// without, and what is replaced by nothing leaves a slash and no more (HTTPPathModifier, replacePrefixMatch).
 func newPathEdit(p *ir.PathEdit, match ir.Match) pathEdit {
 	if p == nil {
 		return pathEdit{}
@@ -109,8 +115,8 @@ func newPathEdit(p *ir.PathEdit, match ir.Match) pathEdit {
 	}
 }
 
-// newTextEdit gives the change of what an expression begins with, as Contour's prefixes do. What is replaced by a slash takes those with
-// it that follow.
+// newTextEdit gives the change of what an expression begins with, as Contour's prefixes do. What is replaced by a slash
+// takes those with it that follow.
 func newTextEdit(by, expression string) pathEdit {
 	text, is := strings.CutSuffix(expression, ".*")
 	switch {
@@ -144,8 +150,8 @@ func applyRewrite(action *routev3.RouteAction, r *ir.Route) {
 	}
 }
 
-// hasMirrorableCookie reports whether the filter says what the cookies are without the route's tokens: it looks for those of
-// one policy.
+// hasMirrorableCookie reports whether the filter says what the cookies are without the route's tokens: it looks for
+// those of one policy.
 func hasMirrorableCookie(r *ir.Route) bool { return len(r.Policies) == 1 && r.Policies[0].Mirrored }
 
 // newMirrors sends copies to other clusters, under the host that the request has.
@@ -163,13 +169,16 @@ func (e *emitter) newMirrors(r *ir.Route) (all []*routev3.RouteAction_RequestMir
 	return all
 }
 
-// newMirrorEdits takes headers out of copies, and gives them back what they may have of those. Where the filter is down they have
-// no cookies.
+// newMirrorEdits takes headers out of copies, and gives them back what they may have of those. Where the filter is down
+// they have no cookies.
 func (e *emitter) newMirrorEdits(m *ir.Mirror, hasCookies bool) (all []*mutationv3.HeaderMutation) {
 	add := func(name, value string) {
-		all = append(all, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{
-			Header: &corev3.HeaderValue{Key: name, Value: value},
-		}}})
+		all = append(
+			all,
+			&mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{
+				Header: &corev3.HeaderValue{Key: name, Value: value},
+			}}},
+		)
 	}
 	for _, name := range m.Remove {
 		all = append(all, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}})

@@ -15,11 +15,11 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// ScopeKeys is what proxies get of a key ring in its place: those of a Gateway get the keys of the scopes that it serves, sealed under a
-// root secret of the Gateway's own.
+// ScopeKeys is what proxies get of a key ring in its place: those of a Gateway get the keys of the scopes that it
+// serves, sealed under a root secret of the Gateway's own.
 //
-// Virtual hosts are written without keys, which are put into them at the end: another ring changes nothing else, and those who write
-// virtual hosts need not know whose proxies they are for.
+// Virtual hosts are written without keys, which are put into them at the end: another ring changes nothing else, and
+// those who write virtual hosts need not know whose proxies they are for.
 type ScopeKeys struct {
 	Ring *token.Ring
 	Root token.Root
@@ -40,8 +40,8 @@ func (k *GatewayKeys) AreOf(all *ScopeKeys, id string) bool {
 	return k != nil && k.from == all && k.id == id
 }
 
-// WithKeys gives an assembly for the proxies of a Gateway that get keys in this way. The filter's configuration has no more of them than
-// the Gateway's id, so that it stays what it is when there is another route or another ring.
+// WithKeys gives an assembly for the proxies of a Gateway that get keys in this way. The filter's configuration has no
+// more of them than the Gateway's id, so that it stays what it is when there is another route or another ring.
 func (a Assembly) WithKeys(k *GatewayKeys) (Assembly, error) {
 	keys := policyconfig.Keys{Gateway: k.id}
 	config, text, err := plugin.EmitApart(nil, plugin.GlobalOf(a.Settings.Plugin, keys))

@@ -25,8 +25,8 @@ import (
 
 // ServerBootstrap is what an Envoy starts from that discovers everything else from a server.
 type ServerBootstrap struct {
-	// Gateway is the key of the one whose proxy it is, and Node the Envoy's own name; both are empty for an Envoy that its server
-	// knows without.
+	// Gateway is the key of the one whose proxy it is, and Node the Envoy's own name; both are empty for an Envoy that its
+	// server knows without.
 	Gateway, Node string
 	// Server is the server's host and port, or "unix:" and the path of its socket.
 	Server string
@@ -40,8 +40,9 @@ type ServerBootstrap struct {
 	Traces string
 	// TLS is nil for a server on the loopback that speaks none.
 	TLS *ServerTLS
-	// Ready is the address at which the server has the Envoy say that it is ready, when it has all of its first configuration; the
-	// zero value is nowhere. Such an Envoy waits for the server as long as that takes, and its admin interface lets it drain.
+	// Ready is the address at which the server has the Envoy say that it is ready, when it has all of its first
+	// configuration; the zero value is nowhere. Such an Envoy waits for the server as long as that takes, and its admin
+	// interface lets it drain.
 	Ready netip.AddrPort
 }
 
@@ -101,8 +102,8 @@ func (b ServerBootstrap) YAML() ([]byte, error) {
 	return toYAML(out, protoyaml.Placeholders{})
 }
 
-// bootstrapStatuses are the statuses that Envoy itself may have to give in the place of backends. Their listeners are always
-// there, for they are in the bootstrap.
+// bootstrapStatuses are the statuses that Envoy itself may have to give in the place of backends. Their listeners are
+// always there, for they are in the bootstrap.
 var bootstrapStatuses = []int{500, 503}
 
 // newDynamicBootstrap is what does not change: everything but listeners, routes, clusters and the filter's
@@ -129,7 +130,8 @@ func (e *emitter) newDynamicBootstrap() *bootstrapv3.Bootstrap {
 	}
 }
 
-// newServerAddress is that of a server at a host and port, whose host has to be resolved if it is a name, or at a socket's path.
+// newServerAddress is that of a server at a host and port, whose host has to be resolved if it is a name, or at a
+// socket's path.
 func newServerAddress(at string) (_ *corev3.Address, isNamed bool, _ error) {
 	if path, is := strings.CutPrefix(at, "unix:"); is {
 		return &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: path}}}, false, nil
@@ -199,17 +201,21 @@ func newServerTLS(t ServerTLS) *tlsv3.UpstreamTlsContext {
 		CommonTlsContext: &tlsv3.CommonTlsContext{
 			// Envoy as a client speaks no more than 1.2 unless it is told to.
 			TlsParams: &tlsv3.TlsParameters{TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3},
-			ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: &tlsv3.CertificateValidationContext{
-				TrustedCa: file(t.Authority),
-				MatchTypedSubjectAltNames: []*tlsv3.SubjectAltNameMatcher{{
-					SanType: tlsv3.SubjectAltNameMatcher_DNS,
-					Matcher: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: t.Name}},
-				}},
-			}},
+			ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{
+				ValidationContext: &tlsv3.CertificateValidationContext{
+					TrustedCa: file(t.Authority),
+					MatchTypedSubjectAltNames: []*tlsv3.SubjectAltNameMatcher{{
+						SanType: tlsv3.SubjectAltNameMatcher_DNS,
+						Matcher: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: t.Name}},
+					}},
+				},
+			},
 		},
 	}
 	if t.Certificate != "" {
-		context.CommonTlsContext.TlsCertificates = []*tlsv3.TlsCertificate{{CertificateChain: file(t.Certificate), PrivateKey: file(t.Key)}}
+		context.CommonTlsContext.TlsCertificates = []*tlsv3.TlsCertificate{
+			{CertificateChain: file(t.Certificate), PrivateKey: file(t.Key)},
+		}
 	}
 	return context
 }

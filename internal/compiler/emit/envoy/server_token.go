@@ -7,8 +7,8 @@ import (
 	credentialv3 "github.com/envoyproxy/go-control-plane/envoy/config/grpc_credential/v3"
 )
 
-// tokenCredentials reads a token's file whenever Envoy connects. Envoy's own gRPC client does not: its credential injector reads a
-// secret of the bootstrap once, and would show a token that has expired for ever after.
+// tokenCredentials reads a token's file whenever Envoy connects. Envoy's own gRPC client does not: its credential
+// injector reads a secret of the bootstrap once, and would show a token that has expired for ever after.
 const tokenCredentials = "envoy.grpc_credentials.file_based_metadata" //nolint:gosec // it is a name
 
 // newTokenService is the server for an Envoy that shows a token.

@@ -49,7 +49,10 @@ func (e *emitter) newStreamChain(l ir.Listener, s *ir.Stream) *listenerv3.Filter
 
 // newUDPProxy leads datagrams to a cluster. Those from one address and port go to one host, as long as they come.
 func (e *emitter) newUDPProxy(l ir.Listener) *udpproxyv3.UdpProxyConfig {
-	route := &xdscorev3.TypedExtensionConfig{Name: "route", TypedConfig: e.pack(&udpproxyv3.Route{Cluster: l.Stream.Cluster})}
+	route := &xdscorev3.TypedExtensionConfig{
+		Name:        "route",
+		TypedConfig: e.pack(&udpproxyv3.Route{Cluster: l.Stream.Cluster}),
+	}
 	return &udpproxyv3.UdpProxyConfig{
 		StatPrefix: statPrefix(strconv.Itoa(int(l.Port))),
 		RouteSpecifier: &udpproxyv3.UdpProxyConfig_Matcher{Matcher: &matcherv3.Matcher{

@@ -44,8 +44,8 @@ func (e *emitter) serveTLS(listener *listenerv3.Listener, l ir.Listener) {
 	}}
 }
 
-// newDownstreamTLS has the certificates, or, where a server gives them, their names: a listener that stays as it is then
-// takes new ones without touching its connections.
+// newDownstreamTLS has the certificates, or, where a server gives them, their names: a listener that stays as it is
+// then takes new ones without touching its connections.
 func (e *emitter) newDownstreamTLS(h ir.TLSHost, protocols []string) *tlsv3.DownstreamTlsContext {
 	if len(h.Options.Protocols) > 0 {
 		protocols = h.Options.Protocols

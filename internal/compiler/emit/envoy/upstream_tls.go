@@ -15,14 +15,15 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-// systemAuthorities is the file with the certificates of those whom Envoy's machine trusts, where Debian, Ubuntu, Alpine and
-// Envoy's own images have it.
+// systemAuthorities is the file with the certificates of those whom Envoy's machine trusts, where Debian, Ubuntu,
+// Alpine and Envoy's own images have it.
 const systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 
 // socketMatch is the metadata by which Envoy tells the hosts of a cluster apart that are spoken to in different ways.
 const socketMatch = "envoy.transport_socket_match"
 
-// secure gives a cluster TLS. Of a merged one each backend has its own, and Envoy's own answers, which have no metadata, none.
+// secure gives a cluster TLS. Of a merged one each backend has its own, and Envoy's own answers, which have no
+// metadata, none.
 func (e *emitter) secure(out *clusterv3.Cluster, c *ir.Cluster) {
 	for i, p := range c.Localities {
 		if p.TLS == nil {
@@ -77,8 +78,8 @@ func (e *emitter) newUpstreamSocket(t *ir.UpstreamTLS, http2 bool) *corev3.Trans
 	}
 }
 
-// newNameMatcher wants a name in a certificate. A host's may be there as a wildcard, which Envoy sees to; a wildcard that is
-// asked for means any single label.
+// newNameMatcher wants a name in a certificate. A host's may be there as a wildcard, which Envoy sees to; a wildcard
+// that is asked for means any single label.
 func newNameMatcher(n ir.SubjectName) *tlsv3.SubjectAltNameMatcher {
 	m := &tlsv3.SubjectAltNameMatcher{
 		SanType: tlsv3.SubjectAltNameMatcher_DNS,

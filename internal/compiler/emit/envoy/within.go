@@ -22,13 +22,14 @@ func usesWithin(config *ir.Config) bool {
 	return slices.ContainsFunc(config.Clusters, func(c ir.Cluster) bool { return c.Within })
 }
 
-// newWithinFilter reads the header that limpet sets, and takes it out of the request. It comes after limpet; what a client has
-// in that header the fence takes away before.
+// newWithinFilter reads the header that limpet sets, and takes it out of the request. It comes after limpet; what a
+// client has in that header the fence takes away before.
 func (e *emitter) newWithinFilter() *hcmv3.HttpFilter {
 	f := e.newFilter(withinFilter, &headertometadatav3.Config{RequestRules: []*headertometadatav3.Config_Rule{{
 		Header: policyconfig.BackendHeader(e.settings.Plugin.PinHeader),
 		OnHeaderPresent: &headertometadatav3.Config_KeyValuePair{
-			MetadataNamespace: policyconfig.SubsetMetadata, Key: policyconfig.BackendMetadataKey, Type: headertometadatav3.Config_STRING,
+			MetadataNamespace: policyconfig.SubsetMetadata, Key: policyconfig.BackendMetadataKey,
+			Type: headertometadatav3.Config_STRING,
 		},
 		Remove: true,
 	}}})
@@ -36,18 +37,20 @@ func (e *emitter) newWithinFilter() *hcmv3.HttpFilter {
 	return f
 }
 
-// newSubsets has a subset of hosts for each backend of the cluster. Requests that name none, or one that takes no new sessions, go
-// to all of them.
+// newSubsets has a subset of hosts for each backend of the cluster. Requests that name none, or one that takes no new
+// sessions, go to all of them.
 func newSubsets() *clusterv3.Cluster_LbSubsetConfig {
 	return &clusterv3.Cluster_LbSubsetConfig{
-		FallbackPolicy:      clusterv3.Cluster_LbSubsetConfig_ANY_ENDPOINT,
-		SubsetSelectors:     []*clusterv3.Cluster_LbSubsetConfig_LbSubsetSelector{{Keys: []string{policyconfig.BackendMetadataKey}}},
+		FallbackPolicy: clusterv3.Cluster_LbSubsetConfig_ANY_ENDPOINT,
+		SubsetSelectors: []*clusterv3.Cluster_LbSubsetConfig_LbSubsetSelector{
+			{Keys: []string{policyconfig.BackendMetadataKey}},
+		},
 		LocalityWeightAware: true,
 	}
 }
 
-// labelEndpoint puts the tag of its backend into an endpoint: for tokens in any case, and for the load balancer if the endpoint
-// takes new sessions.
+// labelEndpoint puts the tag of its backend into an endpoint: for tokens in any case, and for the load balancer if the
+// endpoint takes new sessions.
 func labelEndpoint(to *endpointv3.LbEndpoint, p *ir.Locality, draining bool) {
 	tag := &structpb.Struct{Fields: map[string]*structpb.Value{
 		policyconfig.BackendMetadataKey: structpb.NewStringValue(fmt.Sprintf("%08x", p.Tag)),

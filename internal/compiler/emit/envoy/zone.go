@@ -11,8 +11,8 @@ import (
 
 func isFar(e ir.Endpoint) bool { return e.Far }
 
-// assignByZone gives near hosts priority over far ones, as long as one in a hundred of them serves. Pins go by address, whatever the
-// priority, so that a session stays where it is.
+// assignByZone gives near hosts priority over far ones, as long as one in a hundred of them serves. Pins go by address,
+// whatever the priority, so that a session stays where it is.
 func assignByZone(to *endpointv3.ClusterLoadAssignment, c *ir.Cluster) *endpointv3.ClusterLoadAssignment {
 	to.Policy = &endpointv3.ClusterLoadAssignment_Policy{OverprovisioningFactor: wrapperspb.UInt32(overprovisioning)}
 	near, far := c.Localities[0], c.Localities[0]

@@ -5,8 +5,11 @@ import (
 )
 
 var (
-	answerYes   = capability.Answer{Support: capability.Yes}
-	noHosts     = capability.Answer{Support: capability.No, Note: "Envoy Gateway has BackendTrafficPolicy for it: limpet writes none"}
+	answerYes = capability.Answer{Support: capability.Yes}
+	noHosts   = capability.Answer{
+		Support: capability.No,
+		Note:    "Envoy Gateway has BackendTrafficPolicy for it: limpet writes none",
+	}
 	noBalancing = capability.Answer{Support: capability.No, Note: "Envoy Gateway has BackendTrafficPolicy for it"}
 )
 
@@ -39,7 +42,8 @@ var Capabilities = capability.WithoutLoadBalancing(noBalancing, noHosts, capabil
 	"HTTPRoute retry.attempts": answerYes,
 	"HTTPRoute retry.backoff": {
 		Support: capability.Differs,
-		Note:    "not the least wait: Envoy Gateway 1.9 has Envoy wait a random time of up to that, doubled for each further retry",
+		Note: "not the least wait: Envoy Gateway 1.9 has Envoy wait a random time of up to that, doubled for each " +
+			"further retry",
 	},
 	"across HTTPProxy": {
 		Support: capability.No,

@@ -9,9 +9,10 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// One session over a split: the weights choose the backend of a new session, and its token leads it there from then on. For that the
-// rule is in its route once more for each backend, with one match more: a header that the filter sets of requests with sessions. A copy
-// carries all that its rule has, and is of the same route, for Envoy Gateway's policies attach to routes.
+// One session over a split: the weights choose the backend of a new session, and its token leads it there from then on.
+// For that the rule is in its route once more for each backend, with one match more: a header that the filter sets of
+// requests with sessions. A copy carries all that its rule has, and is of the same route, for Envoy Gateway's policies
+// attach to routes.
 
 // What Gateway API has room for in a route.
 const (
@@ -44,7 +45,8 @@ func (e *emitter) hasRoom(r *sessionRule) bool {
 		}
 	}
 	more := len(r.DistinctBackends())
-	return ir.TakesHeader(rules[r.Index]) && e.countRules(r.Route)+more <= maxRules && matches+more*r.CountMatches() <= maxMatches
+	return ir.TakesHeader(rules[r.Index]) && e.countRules(r.Route)+more <= maxRules &&
+		matches+more*r.CountMatches() <= maxMatches
 }
 
 // countRules is how many rules a route has, with the copies.
@@ -122,8 +124,8 @@ func (e *emitter) nameBackends() {
 	}
 }
 
-// reportMissed reports policies of Envoy Gateway's for a rule by its name: they do not reach its copies. Selectors have no names of rules,
-// and reach the copies with their route.
+// reportMissed reports policies of Envoy Gateway's for a rule by its name: they do not reach its copies. Selectors have
+// no names of rules, and reach the copies with their route.
 func (e *emitter) reportMissed() {
 	for _, p := range e.plan.Objects[kindTraffic] {
 		spec := childObject(e.editDocument(p), "spec")

@@ -55,8 +55,8 @@ type Output struct {
 	Manifest []byte
 }
 
-// Emit gives the manifest. What can't be supported goes to the report. An error means a fault of this program. Where an object that
-// limpet would write is another's, the rules that need it go without sessions, and all others keep theirs.
+// Emit gives the manifest. What can't be supported goes to the report. An error means a fault of this program. Where an
+// object that limpet would write is another's, the rules that need it go without sessions, and all others keep theirs.
 func Emit(plan *ir.Plan, global plugin.Global, o Options, rep *report.Report) (*Output, error) {
 	plan.Withheld = map[ir.RulePlace]string{} // which all plans made from this one have in common
 	plan = leaveOutOwnOutput(plan, rep)
@@ -100,8 +100,8 @@ type emitter struct {
 	rules     []*sessionRule
 	edited    map[string]jsonObject // documents of the input that get something added, by kind and name
 	documents []jsonObject
-	// taken has an object of another's in the place of one of limpet's, by what needs it: a Gateway, or a namespace as such. owners
-	// says of each whose it is.
+	// taken has an object of another's in the place of one of limpet's, by what needs it: a Gateway, or a namespace as
+	// such. owners says of each whose it is.
 	taken  map[object.Ref]object.Ref
 	owners *report.Report
 	err    error

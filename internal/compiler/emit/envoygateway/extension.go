@@ -56,7 +56,11 @@ func (e *emitter) listNamespaces() []string {
 // newFilter is the filter, and the field of a policy that it stands in.
 func (e *emitter) newFilter(policies []policyconfig.Policy) (field string, filter jsonObject) {
 	if e.options.isNative() {
-		return dynamicModule, jsonObject{"name": filterName, "filterName": filtermodule.NativeFilter, "config": e.newConfig(policies)}
+		return dynamicModule, jsonObject{
+			"name":       filterName,
+			"filterName": filtermodule.NativeFilter,
+			"config":     e.newConfig(policies),
+		}
 	}
 	return "wasm", e.newWasm(policies)
 }
@@ -77,7 +81,8 @@ func (e *emitter) newConfig(policies []policyconfig.Policy) jsonObject {
 // newWasm is limpet.wasm. While it can't run, requests of its routes are refused.
 func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 	wasm := jsonObject{
-		"name": filterName, "rootID": filterName, "code": e.options.newCodeSource(), "config": e.newConfig(policies), "failOpen": false,
+		"name": filterName, "rootID": filterName, "code": e.options.newCodeSource(), "config": e.newConfig(policies),
+		"failOpen": false,
 	}
 	if variable := e.global.Keys.EnvironmentVariable(); variable != "" {
 		wasm["env"] = jsonObject{"hostKeys": []any{variable}}
@@ -85,8 +90,8 @@ func (e *emitter) newWasm(policies []policyconfig.Policy) jsonObject {
 	return wasm
 }
 
-// findOtherExtension names a policy of another's for the same route. One that limpet wrote is not: it is written again, or, as
-// another owner's, refused then.
+// findOtherExtension names a policy of another's for the same route. One that limpet wrote is not: it is written again,
+// or, as another owner's, refused then.
 func (e *emitter) findOtherExtension(r *sessionRule) string {
 	for _, p := range e.plan.Objects[kindExtension] {
 		if p.Namespace != r.Route.Namespace || e.isReplaced(p, filterName) {
@@ -102,14 +107,18 @@ func (e *emitter) findOtherExtension(r *sessionRule) string {
 				return p.Key()
 			}
 		}
-		if slices.ContainsFunc(listObjects(spec, "targetSelectors"), func(s jsonObject) bool { return selectsRoute(s, r.Route) }) {
+		if slices.ContainsFunc(
+			listObjects(spec, "targetSelectors"),
+			func(s jsonObject) bool { return selectsRoute(s, r.Route) },
+		) {
 			return p.Key()
 		}
 	}
 	return ""
 }
 
-// selectsRoute tells whether one of a policy's targetSelectors selects a route; of those with expressions it is taken for granted.
+// selectsRoute tells whether one of a policy's targetSelectors selects a route; of those with expressions it is taken
+// for granted.
 func selectsRoute(selector jsonObject, route *ir.RouteObject) bool {
 	if stringField(selector, "kind") != route.Kind {
 		return false
@@ -123,8 +132,8 @@ func selectsRoute(selector jsonObject, route *ir.RouteObject) bool {
 	return true
 }
 
-// reportReplacedFilters reports filters of limpet's kind in a Gateway's own policy, which routes with sessions lose: of two
-// merged policies the route's list counts.
+// reportReplacedFilters reports filters of limpet's kind in a Gateway's own policy, which routes with sessions lose: of
+// two merged policies the route's list counts.
 func (e *emitter) reportReplacedFilters() {
 	field, what := "wasm", "Wasm filter"
 	if e.options.isNative() {

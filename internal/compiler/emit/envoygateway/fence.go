@@ -27,10 +27,10 @@ func (e *emitter) leadsOn(g *ir.Gateway) bool {
 	return slices.ContainsFunc(e.rules, func(r *sessionRule) bool { return r.copies != nil && r.isOn(g) })
 }
 
-// writeFences takes the internal headers out of what clients send, before anything else sees them and the route is chosen, and out of
-// what they get, after everything else: without it a client chooses its host, or its backend. It is on all routes of a
-// Gateway. A policy of the user's for the same Gateway gets it too, for Envoy Gateway takes one, and that for a listener goes before
-// that for all.
+// writeFences takes the internal headers out of what clients send, before anything else sees them and the route is
+// chosen, and out of what they get, after everything else: without it a client chooses its host, or its backend. It is
+// on all routes of a Gateway. A policy of the user's for the same Gateway gets it too, for Envoy Gateway takes one, and
+// that for a listener goes before that for all.
 func (e *emitter) writeFences() {
 	for _, g := range e.listGateways() {
 		if e.options.isNative() && !e.leadsOn(g) {

@@ -28,8 +28,8 @@ var loadFields = sync.OnceValues(func() (map[string]namedFields, error) {
 	return all, err
 })
 
-// reportUnknownFields warns of fields that objects of the user's have and their kind has not, for an API server drops them
-// and limpet writes these objects again. A newer Envoy Gateway may know more.
+// reportUnknownFields warns of fields that objects of the user's have and their kind has not, for an API server drops
+// them and limpet writes these objects again. A newer Envoy Gateway may know more.
 func (e *emitter) reportUnknownFields() {
 	known, err := loadFields()
 	if err != nil && e.err == nil {

@@ -9,18 +9,19 @@ import (
 )
 
 // With the native filter Envoy Gateway loads liblimpet.so by two objects: an EnvoyProxy names the file, and an
-// EnvoyExtensionPolicy names the module of the EnvoyProxy. The module names the host of a session itself: routes have no session
-// persistence, and no header is fenced.
+// EnvoyExtensionPolicy names the module of the EnvoyProxy. The module names the host of a session itself: routes have
+// no session persistence, and no header is fenced.
 const dynamicModule = "dynamicModule" // the field of an EnvoyExtensionPolicy
 
-// sessionsMark is on routes whose own session persistence the native filter has taken over. With limpet.wasm the internal header
-// in its place tells them.
+// sessionsMark is on routes whose own session persistence the native filter has taken over. With limpet.wasm the
+// internal header in its place tells them.
 const sessionsMark = "limpet.dev/session-persistence"
 
 // isNative tells whether proxies load liblimpet.so.
 func (o *Options) isNative() bool { return o.NativePath != "" }
 
-// allowModule adds the module to those that an EnvoyProxy allows; without it Envoy Gateway answers 500 to routes with sessions.
+// allowModule adds the module to those that an EnvoyProxy allows; without it Envoy Gateway answers 500 to routes with
+// sessions.
 func (e *emitter) allowModule(spec jsonObject) {
 	source := jsonObject{"type": "Local", "local": jsonObject{"path": e.options.NativePath}}
 	for _, one := range listObjects(spec, "dynamicModules") {

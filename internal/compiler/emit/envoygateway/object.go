@@ -18,7 +18,8 @@ type jsonObject = map[string]any
 // header stands at the top of the manifest.
 const header = "# Written by limpet for Envoy Gateway; change the documents that it came from and compile again.\n"
 
-// newDocument makes a document of one of Envoy Gateway's kinds, in the namespace of what needs it: a Gateway, or a namespace as such.
+// newDocument makes a document of one of Envoy Gateway's kinds, in the namespace of what needs it: a Gateway, or a
+// namespace as such.
 func (e *emitter) newDocument(kind string, needs object.Ref, name string, spec jsonObject) jsonObject {
 	e.noteOwner(object.Ref{Kind: kind, Namespace: needs.Namespace, Name: name}, needs)
 	return jsonObject{
@@ -46,7 +47,8 @@ func (e *emitter) isReplaced(o *ir.Object, name string) bool {
 	return o.Name == name && e.plan.WroteBefore(o.Ref)
 }
 
-// extendDocument is editDocument for an object that is written again with more in it, for a Gateway: it may not be another owner's.
+// extendDocument is editDocument for an object that is written again with more in it, for a Gateway: it may not be
+// another owner's.
 func (e *emitter) extendDocument(o *ir.Object, g *ir.Gateway) jsonObject {
 	if e.plan.WroteBefore(o.Ref) {
 		e.noteOwner(o.Ref, g.Ref)

@@ -22,7 +22,8 @@ type Options struct {
 
 const imageScheme = "oci://"
 
-// Check gives an error for a URL that Envoy Gateway has no way to follow, or for a filter that proxies have no way to find.
+// Check gives an error for a URL that Envoy Gateway has no way to follow, or for a filter that proxies have no way to
+// find.
 func (o *Options) Check() error {
 	if o.isNative() {
 		return filtermodule.CheckNativePath(o.NativePath, o.WasmURL)

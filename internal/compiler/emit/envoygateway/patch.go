@@ -188,8 +188,8 @@ func (p *patcher) hideSessions(r *sessionRule, at routeTable) {
 	}
 }
 
-// newMirrorChanges are what copies lack: the header of a session, or the cookies, of which the filter says what is left without the
-// token where they are one policy's. An envelope is opened before mirrors get their copies.
+// newMirrorChanges are what copies lack: the header of a session, or the cookies, of which the filter says what is left
+// without the token where they are one policy's. An envelope is opened before mirrors get their copies.
 func (p *patcher) newMirrorChanges(policies []policyconfig.Policy) (changes []any) {
 	var names []string
 	for _, one := range policies {

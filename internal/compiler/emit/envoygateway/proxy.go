@@ -18,9 +18,14 @@ const (
 	sessionFilter = "envoy.filters.http.stateful_session"
 )
 
-// checkingFilters have to come before limpet: it may lead a request to a route of another name, for which a SecurityPolicy or
-// BackendTrafficPolicy by sectionName does not hold. All other filters that refuse requests come first anyway.
-var checkingFilters = []string{"envoy.filters.http.rbac", "envoy.filters.http.local_ratelimit", "envoy.filters.http.ratelimit"}
+// checkingFilters have to come before limpet: it may lead a request to a route of another name, for which a
+// SecurityPolicy or BackendTrafficPolicy by sectionName does not hold. All other filters that refuse requests come
+// first anyway.
+var checkingFilters = []string{
+	"envoy.filters.http.rbac",
+	"envoy.filters.http.local_ratelimit",
+	"envoy.filters.http.ratelimit",
+}
 
 // secretName is the Secret with the keys, in the namespace in which Envoy Gateway runs its proxies.
 const secretName = "limpet-keys"
@@ -43,7 +48,8 @@ func (e *emitter) writeProxies() {
 	}
 }
 
-// hasOwnProxy tells whether a Gateway refers to the EnvoyProxy that limpet wrote for it before, which takes a new one's place.
+// hasOwnProxy tells whether a Gateway refers to the EnvoyProxy that limpet wrote for it before, which takes a new one's
+// place.
 func (e *emitter) hasOwnProxy(g *ir.Gateway) bool {
 	own := object.Ref{Kind: kindProxy, Namespace: g.Namespace, Name: "limpet-" + g.Name}
 	return g.Parameters.Ref == own && e.plan.WroteBefore(own)
@@ -69,20 +75,28 @@ func (e *emitter) extendProxy(g *ir.Gateway) {
 	}
 	lacking := "no session sticks, or requests of sessions"
 	if e.options.isNative() {
-		lacking = fmt.Sprintf("routes with sessions get 500 unless its spec.dynamicModules has the module %s at %s, and requests of sessions",
-			filterName, e.options.NativePath)
+		lacking = fmt.Sprintf(
+			"routes with sessions get 500 unless its spec.dynamicModules has the module %s at %s, and requests of sessions",
+			filterName,
+			e.options.NativePath,
+		)
 	}
 	var order []string
 	for _, position := range e.listPositions() {
 		order = append(order, fmt.Sprintf("{name: %s, after: %s}", position["name"], position["after"]))
 	}
 	e.rep.NotSupportedBy(report.TargetLacks, g.Subject, targetName, path, fmt.Sprintf(
-		"%s has %s, which is not in the input: %s pass by authorization and limits of rates that are for a rule's sectionName, unless its "+
-			"spec.filterOrder ends with [%s]", from, g.Parameters.Ref, lacking, strings.Join(order, ", ")))
+		"%s has %s, which is not in the input: %s pass by authorization and limits of rates that are for a rule's "+
+			"sectionName, unless its spec.filterOrder ends with [%s]",
+		from,
+		g.Parameters.Ref,
+		lacking,
+		strings.Join(order, ", "),
+	))
 }
 
-// completeProxy adds what sessions need; p is nil for an EnvoyProxy of our own. Envoy Gateway runs its session filter before
-// the Wasm filters, where it finds no pin; then nothing sticks, and the pin goes out to clients.
+// completeProxy adds what sessions need; p is nil for an EnvoyProxy of our own. Envoy Gateway runs its session filter
+// before the Wasm filters, where it finds no pin; then nothing sticks, and the pin goes out to clients.
 func (e *emitter) completeProxy(p *ir.Object, spec jsonObject) {
 	if e.options.isNative() {
 		e.allowModule(spec)
@@ -93,7 +107,8 @@ func (e *emitter) completeProxy(p *ir.Object, spec jsonObject) {
 	e.setEnvironment(spec)
 }
 
-// checkOrder reports where an EnvoyProxy of the user's wants the session filter before the Wasm filters; p is nil for one of our own.
+// checkOrder reports where an EnvoyProxy of the user's wants the session filter before the Wasm filters; p is nil for
+// one of our own.
 func (e *emitter) checkOrder(p *ir.Object, spec jsonObject) {
 	for i, position := range listObjects(spec, "filterOrder") {
 		name, before, after := stringField(position, "name"), stringField(position, "before"), stringField(position, "after")
@@ -104,8 +119,9 @@ func (e *emitter) checkOrder(p *ir.Object, spec jsonObject) {
 	}
 }
 
-// orderFilters puts limpet after the filters that check requests, and the session filter after limpet. Later entries move what earlier
-// ones have placed, so all of ours come last; those for filters that a chain does not have do nothing.
+// orderFilters puts limpet after the filters that check requests, and the session filter after limpet. Later entries
+// move what earlier ones have placed, so all of ours come last; those for filters that a chain does not have do
+// nothing.
 func (e *emitter) orderFilters(spec jsonObject) {
 	ours := e.listPositions()
 	entries := listObjects(spec, "filterOrder")

@@ -65,7 +65,8 @@ func (e *emitter) findRuleDocument(r *sessionRule) jsonObject {
 func (e *emitter) settleRule(r *sessionRule, rule jsonObject) {
 	if !isGRPC(r.Rule) {
 		e.setRetry(r, rule)
-		if len(listObjects(rule, "matches")) == 0 { // without one Envoy Gateway gives the route another name, and no session persistence
+		// without one Envoy Gateway gives the route another name, and no session persistence
+		if len(listObjects(rule, "matches")) == 0 {
 			rule["matches"] = []any{jsonObject{"path": jsonObject{"type": "PathPrefix", "value": "/"}}}
 		}
 	}
@@ -99,7 +100,8 @@ func (e *emitter) allowSessions(r *sessionRule, rule jsonObject) {
 	}
 }
 
-// allowHeader adds a header to a list of a rule's CORS filter that lacks it. Gateway API has no other header beside a "*".
+// allowHeader adds a header to a list of a rule's CORS filter that lacks it. Gateway API has no other header beside a
+// "*".
 func (e *emitter) allowHeader(r *sessionRule, rule jsonObject, list, header string, lacks bool) {
 	for i, f := range listObjects(rule, "filters") {
 		settings, is := f["cors"].(jsonObject)
@@ -110,13 +112,18 @@ func (e *emitter) allowHeader(r *sessionRule, rule jsonObject, list, header stri
 			appendEntry(settings, list, header)
 			continue
 		}
-		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("filters").Index(i).Child("cors", list).String(),
-			`"*" does not stand for the session's header where requests have credentials: list the headers, with `+header)
+		e.rep.NotSupportedBy(
+			report.TargetLacks,
+			r.Route.Subject,
+			targetName,
+			r.path().Child("filters").Index(i).Child("cors", list).String(),
+			`"*" does not stand for the session's header where requests have credentials: list the headers, with `+header,
+		)
 	}
 }
 
-// listHidden are the internal headers that requests of a rule's sessions have: which host it is, and for which backend copies of the
-// rule are.
+// listHidden are the internal headers that requests of a rule's sessions have: which host it is, and for which backend
+// copies of the rule are.
 func (e *emitter) listHidden(led bool) (headers []string) {
 	if !e.options.isNative() {
 		headers = append(headers, pinHeader)
@@ -153,7 +160,8 @@ func (e *emitter) setRetry(r *sessionRule, rule jsonObject) {
 	}
 }
 
-// removeHeader makes the filters of a rule or backendRef remove an internal header. There is one filter of a kind at most.
+// removeHeader makes the filters of a rule or backendRef remove an internal header. There is one filter of a kind at
+// most.
 func (e *emitter) removeHeader(of jsonObject, kind, field, header string) {
 	for _, f := range listObjects(of, "filters") {
 		if stringField(f, "type") == kind {
@@ -164,8 +172,8 @@ func (e *emitter) removeHeader(of jsonObject, kind, field, header string) {
 	appendEntry(of, "filters", jsonObject{"type": kind, field: jsonObject{"remove": []any{header}}})
 }
 
-// findFullFilter gives the kind of a filter of the rule or its backendRefs that can't remove so many headers more; empty if there is
-// none.
+// findFullFilter gives the kind of a filter of the rule or its backendRefs that can't remove so many headers more;
+// empty if there is none.
 func (e *emitter) findFullFilter(r *sessionRule, more int) string {
 	if more == 0 {
 		return ""

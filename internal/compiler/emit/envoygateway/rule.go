@@ -20,7 +20,8 @@ type sessionRule struct {
 	attached []*ir.AttachedRule
 	// perBackendClusters says that every backendRef has a cluster of its own, among which the weights choose first.
 	perBackendClusters bool
-	// copies are those of a split, one for each backend; none where the rule has one session for each, or the route no room.
+	// copies are those of a split, one for each backend; none where the rule has one session for each, or the route no
+	// room.
 	copies []ruleCopy
 	// policies are the filter's, by Envoy Gateway's names of routes and clusters.
 	policies []policyconfig.Policy
@@ -118,16 +119,21 @@ func (e *emitter) reportNoRoom(r *sessionRule) {
 	if slices.ContainsFunc(r.attached, func(a *ir.AttachedRule) bool {
 		return a.Sessions.On() && slices.ContainsFunc(a.Sessions.All[0].Policies, revokes)
 	}) {
-		e.rep.WarnAt(report.Revocation, r.Route.Subject, path,
-			"without copies of the rule no token tells which backend its session is in: revocation.backends voids all sessions of the rule that "+
-				"began before")
+		e.rep.WarnAt(
+			report.Revocation,
+			r.Route.Subject,
+			path,
+			"without copies of the rule no token tells which backend its session is in: revocation.backends voids all "+
+				"sessions of the rule that began before",
+		)
 	}
 }
 
 // noRoom is what a split lacks whose route is full.
-const noRoom = "the route has no room for a copy of the rule for each backend (16 rules and 128 matches, 16 headers each), " +
-	"so that sessions stay only while Envoy Gateway gives all backends one cluster: not while one is missing or has no ready endpoints, " +
-	"has names for addresses, or while the nearest zone goes first. One whose host is lost goes to any backend"
+const noRoom = "the route has no room for a copy of the rule for each backend (16 rules and 128 matches, 16 headers " +
+	"each), so that sessions stay only while Envoy Gateway gives all backends one cluster: not while one is missing or " +
+	"has no ready endpoints, has names for addresses, or while the nearest zone goes first. One whose host is lost " +
+	"goes to any backend"
 
 // hasPerBackendSessions reports whether backends have sessions of their own. That wants a cluster for each backendRef,
 // so the route gets filters on them then.
@@ -152,7 +158,9 @@ func (e *emitter) hasBackendFilters(r *sessionRule) bool {
 // findObstacle says why a rule can't have its sessions, and where.
 func (e *emitter) findObstacle(r *sessionRule, led bool) (path, why string) {
 	if name := e.findOtherExtension(r); name != "" {
-		return r.path().String(), "its EnvoyExtensionPolicy " + name + " leaves no room for limpet's: Envoy Gateway takes one for each route"
+		return r.path().
+				String(),
+			"its EnvoyExtensionPolicy " + name + " leaves no room for limpet's: Envoy Gateway takes one for each route"
 	}
 	if r.perBackendClusters && !led && r.isSplit() {
 		return r.path().Child("backendRefs").String(),

@@ -38,8 +38,8 @@ func findOwnMark(route *ir.RouteObject) (path string, why *field.Error) {
 	return findSessionsMark(route)
 }
 
-// findTaken gives the object of another's that a rule needs; one of a route on two Gateways is pinned on both, and has to be
-// fenced on both.
+// findTaken gives the object of another's that a rule needs; one of a route on two Gateways is pinned on both, and has
+// to be fenced on both.
 func (e *emitter) findTaken(r *sessionRule) (found object.Ref, taken bool) {
 	needs := []object.Ref{asOwner(r.Route.Namespace)}
 	for _, a := range r.attached {
@@ -55,8 +55,8 @@ func (e *emitter) findTaken(r *sessionRule) (found object.Ref, taken bool) {
 	return found, taken
 }
 
-// withoutTaken gives the plan without the sessions of rules that need what is another's, who are told. Routes that limpet has written for
-// another owner are not written over.
+// withoutTaken gives the plan without the sessions of rules that need what is another's, who are told. Routes that
+// limpet has written for another owner are not written over.
 func (e *emitter) withoutTaken(rep *report.Report) *ir.Plan {
 	rep.Add(e.owners)
 	bare, others := map[*ir.Rule]bool{}, map[object.Ref]bool{}
@@ -78,8 +78,13 @@ func (e *emitter) reportUnsupported() {
 		for i, rule := range route.Rules {
 			for n, ref := range rule.Backends {
 				if ref.Kind == object.KindXBackend {
-					e.rep.NotSupportedBy(report.TargetLacks, route.Subject, targetName, fmt.Sprintf("spec.rules[%d].backendRefs[%d].kind", i, n),
-						"Envoy Gateway does not know XBackend: its share of the traffic gets 500")
+					e.rep.NotSupportedBy(
+						report.TargetLacks,
+						route.Subject,
+						targetName,
+						fmt.Sprintf("spec.rules[%d].backendRefs[%d].kind", i, n),
+						"Envoy Gateway does not know XBackend: its share of the traffic gets 500",
+					)
 				}
 			}
 		}

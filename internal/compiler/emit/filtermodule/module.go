@@ -13,9 +13,9 @@ const (
 	NativeFilter = "session"
 )
 
-// NewNative is the native filter with a configuration, a text. The file's name should be that of its content, for the dynamic loader
-// knows a file that it has loaded by its name. Envoy refuses a listener whose file is missing; one that it fetches itself it would
-// go without.
+// NewNative is the native filter with a configuration, a text. The file's name should be that of its content, for the
+// dynamic loader knows a file that it has loaded by its name. Envoy refuses a listener whose file is missing; one that
+// it fetches itself it would go without.
 func NewNative(file string, config *anypb.Any) *httpdynamicmodulesv3.DynamicModuleFilter {
 	return &httpdynamicmodulesv3.DynamicModuleFilter{
 		DynamicModuleConfig: &dynamicmodulesv3.DynamicModuleConfig{Name: NativeName, Module: LocalFile(file)},

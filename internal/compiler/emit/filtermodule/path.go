@@ -1,5 +1,5 @@
-// Package filtermodule has what all targets say in the same way of the file that has the filter: where it is, how Envoy loads it, and what
-// it publishes is called.
+// Package filtermodule has what all targets say in the same way of the file that has the filter: where it is, how Envoy
+// loads it, and what it publishes is called.
 package filtermodule
 
 import (
@@ -11,8 +11,8 @@ import (
 // maxLength is how long Envoy Gateway lets a path be.
 const maxLength = 4096
 
-// CheckNativePath gives an error for a path of liblimpet.so at which a proxy finds nothing, and for one in addition to the URL of
-// limpet.wasm.
+// CheckNativePath gives an error for a path of liblimpet.so at which a proxy finds nothing, and for one in addition to
+// the URL of limpet.wasm.
 func CheckNativePath(file, wasmURL string) error {
 	switch {
 	case wasmURL != "":

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The minor versions of Envoy 1 that matter to the native filter (docs/native.md): the first that has all functions that it needs, and
-// those that it was run with.
+// The minor versions of Envoy 1 that matter to the native filter (docs/native.md): the first that has all functions
+// that it needs, and those that it was run with.
 const (
 	oldestLoading = 38
 	oldestTried   = 39
@@ -16,8 +16,8 @@ const (
 // nativeExtension is the name under which an Envoy lists that it loads such filters.
 const nativeExtension = "envoy.extensions.filters.http.dynamic_modules"
 
-// JudgeEnvoy says why an Envoy of a version, such as 1.40.0, does not load the native filter, or what there is to doubt about it.
-// Both are empty for a good one, and for a version that can't be read.
+// JudgeEnvoy says why an Envoy of a version, such as 1.40.0, does not load the native filter, or what there is to doubt
+// about it. Both are empty for a good one, and for a version that can't be read.
 func JudgeEnvoy(version string) (fault, doubt string) {
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
@@ -43,5 +43,6 @@ func JudgeExtensions(names []string) (fault string) {
 	if isListed {
 		return ""
 	}
-	return "this Envoy was built without dynamic modules and can't load the native filter: use one that has them, or --filter wasm"
+	return "this Envoy was built without dynamic modules and can't load the native filter: use one that has them, or " +
+		"--filter wasm"
 }

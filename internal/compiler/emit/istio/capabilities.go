@@ -5,9 +5,13 @@ import (
 )
 
 var (
-	noBalancing = capability.Answer{Support: capability.No, Note: "a DestinationRule says how requests without sessions are spread"}
-	noHosts     = capability.Answer{
-		Support: capability.No, Note: "a DestinationRule has limits, outlier detection and warm-up; Istio asks no host for its health",
+	noBalancing = capability.Answer{
+		Support: capability.No,
+		Note:    "a DestinationRule says how requests without sessions are spread",
+	}
+	noHosts = capability.Answer{
+		Support: capability.No,
+		Note:    "a DestinationRule has limits, outlier detection and warm-up; Istio asks no host for its health",
 	}
 	theirs    = capability.Answer{Support: capability.Theirs, Note: "Istio reads the rule itself"}
 	answerYes = capability.Answer{Support: capability.Yes}

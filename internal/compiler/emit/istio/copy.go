@@ -14,10 +14,11 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// One session over a split: the weights choose the backend of a new session, and its token leads it there from then on. For that the
-// rule is there once more for each backend, with one match more: a header that the filter sets of requests with sessions. A copy carries
-// all that its rule has. Of Gateway API's routes copies are objects of limpet's own, so that the weights stay in the user's, whoever
-// writes them there. A VirtualService has them before the rule, for Istio takes the first of its routes that matches.
+// One session over a split: the weights choose the backend of a new session, and its token leads it there from then on.
+// For that the rule is there once more for each backend, with one match more: a header that the filter sets of requests
+// with sessions. A copy carries all that its rule has. Of Gateway API's routes copies are objects of limpet's own, so
+// that the weights stay in the user's, whoever writes them there. A VirtualService has them before the rule, for Istio
+// takes the first of its routes that matches.
 
 // leadHeader is the header that copies match.
 var leadHeader = policyconfig.BackendHeader(policyconfig.DefaultPinHeader)
@@ -27,7 +28,8 @@ func isSplit(rule *ir.AttachedRule) bool {
 	return !rule.Sessions.PerBackend && len(rule.DistinctBackends()) > 1
 }
 
-// newLead says to which backend of a rule its cluster leads. A split has a tag, so that no rule's requests meet another's copies.
+// newLead says to which backend of a rule its cluster leads. A split has a tag, so that no rule's requests meet
+// another's copies.
 func newLead(rule *ir.AttachedRule, b *ir.Backend) policyconfig.Lead {
 	l := policyconfig.Lead{Cluster: clusterName(b), Backend: b.Tag}
 	if isSplit(rule) {
@@ -66,8 +68,9 @@ func (of splitScopes) have(rule *ir.AttachedRule) bool {
 	})
 }
 
-// copyName is what the copy of a rule for a backend is called: of an HTTP route of a VirtualService its own name, for controllers find the
-// rule by its name and change its weights; else the object's. Istio names the routes of an object's rule as the rule says.
+// copyName is what the copy of a rule for a backend is called: of an HTTP route of a VirtualService its own name, for
+// controllers find the rule by its name and change its weights; else the object's. Istio names the routes of an
+// object's rule as the rule says.
 func copyName(rule *ir.Rule, b *ir.Backend) string {
 	if isVirtual(rule) {
 		return strings.TrimPrefix(fmt.Sprintf("%s-limpet-%08x", rule.Name, b.Tag), "-")
@@ -102,7 +105,11 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 		return true
 	}
 	if n := len(rule.DistinctBackends()); n > policyconfig.MaxLeads {
-		e.withhold(rule, rulePath(rule), fmt.Sprintf("one session over %d backends; there is room for %d", n, policyconfig.MaxLeads))
+		e.withhold(
+			rule,
+			rulePath(rule),
+			fmt.Sprintf("one session over %d backends; there is room for %d", n, policyconfig.MaxLeads),
+		)
 		return false
 	}
 	if isVirtual(rule.Rule) {
@@ -115,7 +122,11 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 		return false
 	}
 	if !ir.TakesHeader(findRule(whole, rule.Rule)) {
-		e.withhold(rule, rulePath(rule), "a match has 16 headers, and there is no room for the one by which sessions find their backend")
+		e.withhold(
+			rule,
+			rulePath(rule),
+			"a match has 16 headers, and there is no room for the one by which sessions find their backend",
+		)
 		return false
 	}
 	for _, b := range rule.DistinctBackends() {
@@ -134,7 +145,8 @@ func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 	return true
 }
 
-// mayAddCopies tells whether a split's VirtualService is no other owner's, whose copies would go with each of our manifests.
+// mayAddCopies tells whether a split's VirtualService is no other owner's, whose copies would go with each of our
+// manifests.
 func (e *emitter) mayAddCopies(rule *ir.AttachedRule) bool {
 	may := e.plan.MayAddTo(&rule.Route.Object, e.Owner, e.rep)
 	if !may {
@@ -143,14 +155,23 @@ func (e *emitter) mayAddCopies(rule *ir.AttachedRule) bool {
 	return may
 }
 
-// hasMatches tells whether one of a split's matches is on the Gateways of a set of proxies. If not, no request meets the rule there, and
-// it needs neither sessions nor copies.
+// hasMatches tells whether one of a split's matches is on the Gateways of a set of proxies. If not, no request meets
+// the rule there, and it needs neither sessions nor copies.
 func (e *emitter) hasMatches(rule *ir.AttachedRule) bool {
 	spec := childOf(e.parse(&rule.Route.Object), "spec")
-	if newHTTPCopy(e.newLed(rule), rule.DistinctBackends()[0], entriesOf(spec, "http")[rule.Index], spec["gateways"]) != nil {
+	if newHTTPCopy(
+		e.newLed(rule),
+		rule.DistinctBackends()[0],
+		entriesOf(spec, "http")[rule.Index],
+		spec["gateways"],
+	) != nil {
 		return true
 	}
-	e.reportRule(rule, ".match", fmt.Sprintf("sessions at %s, for no match is on that Gateway", rule.Listener.Gateway.Subject))
+	e.reportRule(
+		rule,
+		".match",
+		fmt.Sprintf("sessions at %s, for no match is on that Gateway", rule.Listener.Gateway.Subject),
+	)
 	return false
 }
 
@@ -209,8 +230,8 @@ func (e *emitter) addCopies() {
 	}
 }
 
-// addRouteCopies adds a route of Gateway API for a rule's sessions at each backend, and says behind which parents of its own route the
-// weights choose the backend of each request.
+// addRouteCopies adds a route of Gateway API for a rule's sessions at each backend, and says behind which parents of
+// its own route the weights choose the backend of each request.
 func (e *emitter) addRouteCopies(r *ledRule) {
 	whole := e.parse(&r.Route.Object)
 	parents, open := e.listParents(r, whole)
@@ -228,13 +249,17 @@ func (e *emitter) addRouteCopies(r *ledRule) {
 		}
 		e.addDocuments(document{
 			"apiVersion": whole["apiVersion"], "kind": r.Route.Kind, "spec": spec,
-			"metadata": map[string]any{"name": copyName(r.Rule, b), "namespace": r.Route.Namespace, "labels": object.OwnerLabels(e.Owner)},
+			"metadata": map[string]any{
+				"name":      copyName(r.Rule, b),
+				"namespace": r.Route.Namespace,
+				"labels":    object.OwnerLabels(e.Owner),
+			},
 		})
 	}
 }
 
-// listParents are those parents of a route where limpet takes the header from what clients send, and the indices of ListenerSets where
-// it does not, or may not: on any other a client could choose its backend.
+// listParents are those parents of a route where limpet takes the header from what clients send, and the indices of
+// ListenerSets where it does not, or may not: on any other a client could choose its backend.
 func (e *emitter) listParents(r *ledRule, route map[string]any) (kept []any, open []int) {
 	for i, ref := range entriesOf(childOf(route, "spec"), "parentRefs") {
 		to := refOf(ref, r.Route.Namespace)
@@ -274,8 +299,8 @@ func refOf(ref map[string]any, namespace string) object.Ref {
 	return to
 }
 
-// newVirtualService is a VirtualService as it was read, with copies of its splits, and whom they are for. It stays the user's: no label
-// says that limpet manages it.
+// newVirtualService is a VirtualService as it was read, with copies of its splits, and whom they are for. It stays the
+// user's: no label says that limpet manages it.
 func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*ledRule) document {
 	whole := e.parse(&route.Object)
 	spec := childOf(whole, "spec")
@@ -303,8 +328,8 @@ func (e *emitter) newVirtualService(route *ir.RouteObject, led map[*ir.Rule]*led
 	return whole
 }
 
-// newHTTPCopy is a VirtualService's HTTP route for a rule's sessions at a backend. It is nil where none of the rule's matches is on a
-// Gateway on which it is led: without matches a copy would take every request.
+// newHTTPCopy is a VirtualService's HTTP route for a rule's sessions at a backend. It is nil where none of the rule's
+// matches is on a Gateway on which it is led: without matches a copy would take every request.
 func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) map[string]any {
 	rule = runtime.DeepCopyJSON(rule)
 	rule["name"] = copyName(r.Rule, b)
@@ -321,7 +346,8 @@ func newHTTPCopy(r *ledRule, b *ir.Backend, rule map[string]any, gateways any) m
 		}
 		match["gateways"] = r.keepGateways(of)
 	})
-	matches := slices.DeleteFunc(rule["match"].([]any), func(match any) bool { // without gateways it would be on all of them
+	// without gateways it would be on all of them
+	matches := slices.DeleteFunc(rule["match"].([]any), func(match any) bool {
 		fields, _ := match.(map[string]any)
 		of, _ := fields["gateways"].([]any)
 		return len(of) == 0

@@ -32,10 +32,19 @@ func (e *emitter) newDocument(apiVersion, kind string, p *proxySet, spec map[str
 	}
 }
 
-// mayWrite tells whether the resources of a set of proxies may be written. If not, its rules go without sessions, and are told.
+// mayWrite tells whether the resources of a set of proxies may be written. If not, its rules go without sessions, and
+// are told.
 func (e *emitter) mayWrite(p *proxySet) bool {
 	if other := e.named[p.ref()]; other != p {
-		e.withholdAll(p, fmt.Sprintf("limpet's objects for %s, which goes first, are called %s/%s too", other.first.Subject, p.namespace, p.name))
+		e.withholdAll(
+			p,
+			fmt.Sprintf(
+				"limpet's objects for %s, which goes first, are called %s/%s too",
+				other.first.Subject,
+				p.namespace,
+				p.name,
+			),
+		)
 		return false
 	}
 	may := true
@@ -64,8 +73,9 @@ func (e *emitter) withholdAll(p *proxySet, why string) {
 // ref is the name of the resources for a set of proxies, of whatever kind.
 func (p *proxySet) ref() object.Ref { return object.Ref{Namespace: p.namespace, Name: p.name} }
 
-// nameProxySets settles whose resources have a name, of sets with sessions: those of Istio's Gateways a/b-c and a-b/c have one, and so have
-// those of a Gateway of Gateway API in the root namespace that is called a-b-c. The oldest Gateway's keep it.
+// nameProxySets settles whose resources have a name, of sets with sessions: those of Istio's Gateways a/b-c and a-b/c
+// have one, and so have those of a Gateway of Gateway API in the root namespace that is called a-b-c. The oldest
+// Gateway's keep it.
 func (e *emitter) nameProxySets() {
 	sets := slices.DeleteFunc(slices.Clone(e.proxySets), func(p *proxySet) bool {
 		return !slices.ContainsFunc(p.rules, func(r *ir.AttachedRule) bool { return r.Sessions.On() })

@@ -110,12 +110,16 @@ func (e *emitter) newFence(pin string) map[string]any {
 	return newPatch("HTTP_FILTER", matchManager(""), "INSERT_FIRST", e.convertMessage(filter))
 }
 
-// newEarlyFence takes the internal headers out of what clients send before the route is chosen: no client can choose its backend, not even
-// while the filter is away. It is there without a split too: copies of one that is gone stay as long as nobody has taken them away.
+// newEarlyFence takes the internal headers out of what clients send before the route is chosen: no client can choose
+// its backend, not even while the filter is away. It is there without a split too: copies of one that is gone stay as
+// long as nobody has taken them away.
 func (e *emitter) newEarlyFence(more ...string) map[string]any {
 	early := &earlyv3.HeaderMutation{}
 	for _, header := range append(more, leadHeader) {
-		early.Mutations = append(early.Mutations, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: header}})
+		early.Mutations = append(
+			early.Mutations,
+			&mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: header}},
+		)
 	}
 	manager := &hcmv3.HttpConnectionManager{EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{
 		{Name: "limpet.fence", TypedConfig: e.pack(early)},

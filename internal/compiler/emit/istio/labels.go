@@ -35,7 +35,9 @@ func (e *emitter) checkLabels(hosts map[string]bool) {
 		switch {
 		case !e.NativePin && s != nil && s.Labels[drainLabel] == "":
 			e.rep.AdviseAt(report.NativePin, s.Subject, "metadata.labels", fmt.Sprintf(
-				"without the label %s, whatever its value, Istio takes hosts that terminate away at once, and their sessions move", drainLabel))
+				"without the label %s, whatever its value, Istio takes hosts that terminate away at once, and their sessions move",
+				drainLabel,
+			))
 		case !e.NativePin:
 		case s != nil && s.Labels[sessionLabel] == pin, entry != nil && entry.Labels[sessionLabel] == pin:
 		case s != nil:
@@ -45,7 +47,11 @@ func (e *emitter) checkLabels(hosts map[string]bool) {
 				"Istio pins only with the label %s: %s, which is yours to set", sessionLabel, pin))
 		default:
 			e.rep.WarnAt(report.NativePin, e.findUser(host), "", fmt.Sprintf(
-				"%s is not in the input: Istio pins only where it has the label %s: %s, which is yours to set", host, sessionLabel, pin))
+				"%s is not in the input: Istio pins only where it has the label %s: %s, which is yours to set",
+				host,
+				sessionLabel,
+				pin,
+			))
 		}
 	}
 }

@@ -31,9 +31,9 @@ func clusterName(b *ir.Backend) string {
 	return fmt.Sprintf("outbound|%d|%s|%s", b.Port, b.Subset, registryHost(b))
 }
 
-// isAddressable reports whether requests of a rule can be told from all others of its proxies, by the names of its routes
-// or, with byCluster, by those and its backends' clusters. Where they can't, the older rule keeps its sessions, and the
-// younger is told.
+// isAddressable reports whether requests of a rule can be told from all others of its proxies, by the names of its
+// routes or, with byCluster, by those and its backends' clusters. Where they can't, the older rule keeps its sessions,
+// and the younger is told.
 func (e *emitter) isAddressable(p *proxySet, rule *ir.AttachedRule, names []string) (addressable, byCluster bool) {
 	path := rulePath(rule)
 	if slices.Contains(names, "") {
@@ -60,8 +60,8 @@ func (e *emitter) isAddressable(p *proxySet, rule *ir.AttachedRule, names []stri
 	return true, byCluster
 }
 
-// sharesName tells whether a rule can't have its sessions because another rule's routes have its routes' name too. Patches
-// of routes find them by name alone, so that none of the two may be strict.
+// sharesName tells whether a rule can't have its sessions because another rule's routes have its routes' name too.
+// Patches of routes find them by name alone, so that none of the two may be strict.
 func (e *emitter) sharesName(rule, other *ir.AttachedRule, name string) bool {
 	const lead = "Istio gives its route the name %q, which it gives to rule %d of %s too, on the same proxies, " +
 		"and sessions find routes by their names"
@@ -69,7 +69,11 @@ func (e *emitter) sharesName(rule, other *ir.AttachedRule, name string) bool {
 	older := cmp.Or(e.plan.Compare(rule.Route.Origin, other.Route.Origin), cmp.Compare(rule.Index, other.Index)) < 0
 	switch {
 	case rule.Sessions.IsStrict():
-		e.withhold(rule, path, fmt.Sprintf(lead+": with onHostLost: Fail it needs a name of its own", name, other.Index, other.Route.Subject))
+		e.withhold(
+			rule,
+			path,
+			fmt.Sprintf(lead+": with onHostLost: Fail it needs a name of its own", name, other.Index, other.Route.Subject),
+		)
 		return true
 	case apart:
 		return false

@@ -35,7 +35,10 @@ func (o *Options) Check() error {
 		errs = append(errs, o.checkPlugin())
 	}
 	if faults := validation.IsDNS1123Label(o.RootNamespace); len(faults) > 0 {
-		errs = append(errs, fmt.Errorf("istio root namespace: Invalid value: %q: %s", o.RootNamespace, strings.Join(faults, "; ")))
+		errs = append(
+			errs,
+			fmt.Errorf("istio root namespace: Invalid value: %q: %s", o.RootNamespace, strings.Join(faults, "; ")),
+		)
 	}
 	return errors.Join(errs...)
 }
@@ -58,11 +61,14 @@ func (o *Options) checkPlugin() error {
 
 // refusePlugins refuses what is about plugins where there is none.
 func (o *Options) refusePlugins() error {
-	if o.WasmSHA256 == "" && o.Phase == "" && o.Priority == nil && o.FailStrategy == "" && !o.TrafficExtension && !o.NativePin {
+	if o.WasmSHA256 == "" && o.Phase == "" && o.Priority == nil && o.FailStrategy == "" && !o.TrafficExtension &&
+		!o.NativePin {
 		return nil
 	}
-	return errors.New("native path: Forbidden: with sum, phase, priority, fail strategy, TrafficExtension or Istio's own pin: " +
-		"no plugin is written, and the native filter pins itself")
+	return errors.New(
+		"native path: Forbidden: with sum, phase, priority, fail strategy, TrafficExtension or Istio's own pin: " +
+			"no plugin is written, and the native filter pins itself",
+	)
 }
 
 func (o *Options) checkURL() error {
@@ -75,7 +81,10 @@ func (o *Options) checkURL() error {
 	case err != nil || !slices.Contains(schemes, u.Scheme):
 		return fmt.Errorf("wasm URL: Invalid value: %q: must begin with oci://, https:// or file://", o.WasmURL)
 	case (u.Scheme == "file") != (u.Host == ""), u.Path == "", u.Path == "/":
-		return fmt.Errorf("wasm URL: Invalid value: %q: must name a host and a module, or for file:// an absolute path", o.WasmURL)
+		return fmt.Errorf(
+			"wasm URL: Invalid value: %q: must name a host and a module, or for file:// an absolute path",
+			o.WasmURL,
+		)
 	}
 	return nil
 }
@@ -84,5 +93,10 @@ func checkOneOf(name, value string, supported []string) error {
 	if slices.Contains(supported, value) {
 		return nil
 	}
-	return fmt.Errorf("%s: Unsupported value: %q: supported values: %s", name, value, `"`+strings.Join(supported, `", "`)+`"`)
+	return fmt.Errorf(
+		"%s: Unsupported value: %q: supported values: %s",
+		name,
+		value,
+		`"`+strings.Join(supported, `", "`)+`"`,
+	)
 }

@@ -52,8 +52,12 @@ func (e *emitter) reportRetries(r *enabledRule) {
 	case r.failStatus != 0 && r.rule.Retries:
 		e.reportRule(r.rule, ".retry", "a retry would move the sessions that onHostLost Fail keeps")
 	case r.rule.RetriesCodes:
-		e.reportRule(r.rule, ".retry.codes", "codes for requests without a session alone: Istio reads the rule itself, and a retry "+
-			"moves the session from a host that answers with one of them")
+		e.reportRule(
+			r.rule,
+			".retry.codes",
+			"codes for requests without a session alone: Istio reads the rule itself, and a retry "+
+				"moves the session from a host that answers with one of them",
+		)
 	}
 }
 
@@ -66,7 +70,8 @@ func (e *emitter) reportRule(rule *ir.AttachedRule, below, why string) {
 func (e *emitter) withhold(rule *ir.AttachedRule, path, why string) {
 	attached := []*ir.AttachedRule{rule}
 	for _, other := range e.plan.Rules {
-		if other.Rule == rule.Rule && other.Sessions == rule.Sessions && haveSameProxies(other.Listener.Gateway, rule.Listener.Gateway) {
+		if other.Rule == rule.Rule && other.Sessions == rule.Sessions &&
+			haveSameProxies(other.Listener.Gateway, rule.Listener.Gateway) {
 			attached = append(attached, other)
 		}
 	}
@@ -88,7 +93,8 @@ func (e *emitter) hasNoBackends(rule *ir.AttachedRule) bool {
 	return len(rule.DistinctBackends()) == 0
 }
 
-// isReachable reports whether Istio has clusters for the rule's backends, whose names are known where sessions are told apart by them.
+// isReachable reports whether Istio has clusters for the rule's backends, whose names are known where sessions are told
+// apart by them.
 func (e *emitter) isReachable(rule *ir.AttachedRule, led bool) bool {
 	for _, b := range rule.DistinctBackends() {
 		switch {
@@ -96,8 +102,12 @@ func (e *emitter) isReachable(rule *ir.AttachedRule, led bool) bool {
 			e.withhold(rule, rulePath(rule), "Istio knows no XBackend")
 			return false
 		case b.Port == 0 && (led || len(rule.DistinctBackends()) > 1):
-			e.withhold(rule, rulePath(rule), fmt.Sprintf("the port of %s is not known, by which sessions find a backend of a split: "+
-				"write it, or put what has the port into the input", registryHost(b)))
+			e.withhold(
+				rule,
+				rulePath(rule),
+				fmt.Sprintf("the port of %s is not known, by which sessions find a backend of a split: "+
+					"write it, or put what has the port into the input", registryHost(b)),
+			)
 			return false
 		}
 	}
@@ -157,13 +167,19 @@ func (e *emitter) renamePolicies(
 	cookie := *one.Cookie
 	one.Name, one.Cookie, one.Routes = s.Name, &cookie, removeDuplicates(slices.Concat(names...))
 	cookie.Path = findCommonPath(s)
-	e.reportRule(rule, ".matches",
-		fmt.Sprintf("a cookie path for each match; Istio gives their routes one name, so the path is %q for all", cookie.Path))
+	e.reportRule(
+		rule,
+		".matches",
+		fmt.Sprintf(
+			"a cookie path for each match; Istio gives their routes one name, so the path is %q for all",
+			cookie.Path,
+		),
+	)
 	return []policyconfig.Policy{one}
 }
 
-// SharedPath gives the path that a session's cookie has on Istio for all matches of its rule, where each match has one of
-// its own elsewhere; empty if that is no different here.
+// SharedPath gives the path that a session's cookie has on Istio for all matches of its rule, where each match has one
+// of its own elsewhere; empty if that is no different here.
 func SharedPath(rule *ir.Rule, s *ir.Session) string {
 	names := routeNames(rule)
 	seen := map[string]bool{}

@@ -40,13 +40,19 @@ func (e *emitter) reportMirrors() {
 			continue
 		}
 		told[a.Rule] = true
-		e.rep.NotSupportedBy(report.TargetLacks, a.Route.Subject, Target, rulePath(a)+".filters",
-			"its mirrors get the session's token: Istio has no field for what copies lack, and an EnvoyFilter adds mirrors to Envoy's list "+
-				"of them but changes none")
+		e.rep.NotSupportedBy(
+			report.TargetLacks,
+			a.Route.Subject,
+			Target,
+			rulePath(a)+".filters",
+			"its mirrors get the session's token: Istio has no field for what copies lack, and an EnvoyFilter adds mirrors "+
+				"to Envoy's list of them but changes none",
+		)
 	}
 }
 
-// reportCORS reports the rules that keep pages of other sites from reading the header of their sessions, or from sending it (S44).
+// reportCORS reports the rules that keep pages of other sites from reading the header of their sessions, or from
+// sending it (S44).
 func (e *emitter) reportCORS() {
 	told := map[*ir.Rule]bool{}
 	for _, a := range e.plan.Rules {

@@ -78,7 +78,7 @@ func TestEmitFillsInDefaults(t *testing.T) {
 	}
 }
 
-// TestEmitNamesTheFault holds that a policy that is no good is named by its place, be it the only one or not.
+// TestEmitNamesTheFault holds that a policy that is invalid is named by its place, be it the only one or not.
 func TestEmitNamesTheFault(t *testing.T) {
 	broken := policy("broken")
 	broken.SessionName = "a b"

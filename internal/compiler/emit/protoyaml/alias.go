@@ -16,8 +16,8 @@ type anchor struct {
 	name     string
 }
 
-// writeAlias writes the name of a long string that was written before, in the place of the same gap; false for any other,
-// which is to be written here.
+// writeAlias writes the name of a long string that was written before, in the place of the same gap; false for any
+// other, which is to be written here.
 func (w *writer) writeAlias(placeholder, long string) bool {
 	if len(long) < longText {
 		return false

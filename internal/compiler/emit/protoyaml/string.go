@@ -53,10 +53,11 @@ func (w *writer) quoteWord(s string) string {
 	return string(text)
 }
 
-// isJSON tells whether a string begins as a list or object of JSON and has nothing in it but visible characters of ASCII: quotation
-// marks around it are all that YAML needs.
+// isJSON tells whether a string begins as a list or object of JSON and has nothing in it but visible characters of
+// ASCII: quotation marks around it are all that YAML needs.
 func isJSON(s string) bool {
-	return s != "" && (s[0] == '[' || s[0] == '{') && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+	return s != "" && (s[0] == '[' || s[0] == '{') &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // writeKey writes a map's key.
@@ -116,11 +117,12 @@ func isPlainByte(c byte, first bool) bool {
 	}
 }
 
-// isLiteral tells whether a string of several lines can be written as they are: it is of printable ASCII, neither begins
-// nor ends with a blank, no line but an empty one does, and the last line has an end.
+// isLiteral tells whether a string of several lines can be written as they are: it is of printable ASCII, neither
+// begins nor ends with a blank, no line but an empty one does, and the last line has an end.
 func isLiteral(s string) bool {
 	text, ended := strings.CutSuffix(s, "\n")
-	if !ended || text == "" || text[0] == ' ' || text[0] == '\n' || strings.Contains(s, " \n") || text[len(text)-1] == '\n' {
+	if !ended || text == "" || text[0] == ' ' || text[0] == '\n' || strings.Contains(s, " \n") ||
+		text[len(text)-1] == '\n' {
 		return false
 	}
 	for i := range len(s) {

@@ -21,8 +21,8 @@ func isSpecial(m protoreflect.MessageDescriptor) bool {
 	return strings.HasPrefix(name, "google.protobuf.") && name != "google.protobuf.Any"
 }
 
-// writeValue writes a value that is no message with fields, and the end of its line. The line is ready for it: after the key
-// that stands at the indent, or in a list after the dash that stands before the indent.
+// writeValue writes a value that is no message with fields, and the end of its line. The line is ready for it: after
+// the key that stands at the indent, or in a list after the dash that stands before the indent.
 func (w *writer) writeValue(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int, inList bool) {
 	switch f.Kind() {
 	case protoreflect.StringKind:

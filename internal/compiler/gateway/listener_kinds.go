@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+)
+
+const invalidKinds = string(gatewayv1.ListenerReasonInvalidRouteKinds)
+
+// checkKinds warns of kinds of routes that can't attach because limpet does not know them.
+func (b *builder) checkKinds(l *listener) {
+	if l.spec.AllowedRoutes == nil {
+		return
+	}
+	for i, k := range l.spec.AllowedRoutes.Kinds {
+		path := l.path.Child("allowedRoutes", "kinds").Index(i)
+		kinds := l.routeKinds()
+		isOfOne := func(kind gatewayv1.Kind) bool { return isOfKind(k, kind) }
+		switch {
+		case slices.ContainsFunc(kinds, isOfOne):
+		case slices.Contains(kinds, k.Kind):
+			b.rep.WarnFor(report.InvalidKinds,
+				l.Subject(),
+				invalidKinds,
+				field.NotSupported(path.Child("group"), *k.Group, []gatewayv1.Group{gatewayv1.GroupName}),
+			)
+		default:
+			b.rep.WarnFor(report.InvalidKinds, l.Subject(), invalidKinds, field.NotSupported(path.Child("kind"), k.Kind, kinds))
+		}
+	}
+}
+
+// routeKinds are the kinds of routes that a listener takes by its protocol. Those of a control plane's listeners for
+// connections are its own affair.
+func (l *listener) routeKinds() []gatewayv1.Kind {
+	switch l.spec.Protocol {
+	case gatewayv1.TLSProtocolType:
+		return []gatewayv1.Kind{object.KindTLSRoute}
+	case gatewayv1.TCPProtocolType:
+		return []gatewayv1.Kind{object.KindTCPRoute}
+	case gatewayv1.UDPProtocolType:
+		return []gatewayv1.Kind{object.KindUDPRoute}
+	default:
+		return []gatewayv1.Kind{object.KindHTTPRoute, object.KindGRPCRoute}
+	}
+}
+
+// takes reports whether a listener's protocol suits a route that names its parents.
+func (l *listener) takes(route *Route) bool {
+	switch l.spec.Protocol {
+	case gatewayv1.HTTPProtocolType, gatewayv1.HTTPSProtocolType:
+		return !resource.IsStreamRoute(route.Kind)
+	case gatewayv1.TLSProtocolType, gatewayv1.TCPProtocolType, gatewayv1.UDPProtocolType:
+		return slices.Contains(l.routeKinds(), gatewayv1.Kind(route.Kind))
+	default:
+		return false
+	}
+}
+
+func isOfKind(k gatewayv1.RouteGroupKind, kind gatewayv1.Kind) bool {
+	return k.Kind == kind && (k.Group == nil || *k.Group == gatewayv1.GroupName)
+}
+
+// allows reports whether a listener admits routes of a route's kind and namespace.
+func (b *builder) allows(l *listener, route *Route) bool {
+	return l.takes(route) && b.admits(l, route)
+}
+
+// admits is allows but for the listener's protocol.
+func (b *builder) admits(l *listener, route *Route) bool {
+	allowed, own := l.spec.AllowedRoutes, l.home().Namespace
+	if allowed == nil {
+		return route.Namespace == own
+	}
+	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, func(k gatewayv1.RouteGroupKind) bool {
+		return isOfKind(k, gatewayv1.Kind(route.Kind))
+	}) {
+		return false
+	}
+	from := gatewayv1.NamespacesFromSame
+	if allowed.Namespaces != nil && allowed.Namespaces.From != nil {
+		from = *allowed.Namespaces.From
+	}
+	switch from {
+	case gatewayv1.NamespacesFromAll:
+		return true
+	case gatewayv1.NamespacesFromSelector:
+		return b.selects(allowed.Namespaces.Selector, route.Namespace)
+	default:
+		return from == gatewayv1.NamespacesFromSame && route.Namespace == own
+	}
+}
+
+// selects reports whether a selector selects a namespace. Of one that is not in the input the name alone is known,
+// which is a label of it; a control plane that knows the others has the last word then.
+func (b *builder) selects(selector *metav1.LabelSelector, namespace string) bool {
+	set, known := b.namespaces[namespace]
+	if !known && b.isolated {
+		return true
+	}
+	if !known {
+		set = labels.Set{corev1.LabelMetadataName: namespace}
+	}
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil && s.Matches(set)
+}

@@ -1,0 +1,33 @@
+package policy
+
+// HeldName is a session's name as it was claimed and as it was emitted in the last result.
+type HeldName struct {
+	Written, Emitted string
+	// Shares says, of the scope that a rule has by itself, that it shared the sessions of its route.
+	Shares bool
+}
+
+// HeldNames has them by the sessions' scopes.
+type HeldNames map[string]HeldName
+
+// HeldNames gives those of the sessions that are on.
+func (d *Decisions) HeldNames() HeldNames {
+	held := HeldNames{}
+	for _, p := range d.Paths {
+		if p.Name != "" && p.Withheld == "" {
+			held[p.Scope] = p.held
+			if p.ofRoute {
+				held[RuleIdentity(p.Route, p.Rule).Scope()] = HeldName{Shares: true}
+			}
+		}
+	}
+	return held
+}
+
+// findHeld gives what is remembered of the session's name: what was claimed before the last suffix.
+func (s *configuredSession) findHeld() HeldName {
+	if s.assigned.text != s.assigned.shared {
+		return HeldName{Written: s.assigned.shared, Emitted: s.assigned.text}
+	}
+	return HeldName{Written: s.name, Emitted: s.assigned.text}
+}
