@@ -1,4 +1,4 @@
-// Envoy's side of what libshard.so needs, for tests. It is given the module and a site's name, reads hosts, a line each, and prints the
+// Envoy's side of what limpet-shard.so needs, for tests. It is given the module and a site's name, reads hosts, a line each, and prints the
 // header that the module writes. What the module may read of a request ends where memory does: the host is in a block of its own.
 #include <dlfcn.h>
 #include <stdio.h>
