@@ -138,8 +138,8 @@ func (f *filterFlags) file() (atomicfile.File, error) {
 	return atomicfile.File{Name: "liblimpet-" + digest.OfBytes(data)[:16] + ".so", Data: data, Mode: 0o644}, err
 }
 
-// shardName is the name of the module that says in which shard of its routes a host is. One that says otherwise has another number, for limpet
-// and Envoys may be of different releases.
+// shardName is the name of the module that says in which shard of its routes a host is. One that says otherwise has another number, for
+// limpet and Envoys may be of different releases.
 const shardName = "limpet-shard-1.so"
 
 // shardPath is where Envoys find it: beside the filter. It is empty where it is not there for limpet either, and where Envoys have no

@@ -69,7 +69,8 @@ type Resource struct {
 	Sharded *Resource
 	Whole   bool
 	After   string
-	// Trial is a listener with nothing but a filter, by which an Envoy shows that it takes that, or what Sharded needs. Vary gives a filter's message in other
+	// Trial is a listener with nothing but a filter, by which an Envoy shows that it takes that, or what Sharded needs.
+	// Vary gives a filter's message in other
 	// bytes with each number, for Envoy takes what it refused last for taken when that comes again.
 	Trial *Resource
 	Vary  func(content []byte, times int) []byte

@@ -8,8 +8,8 @@ import (
 )
 
 // An Envoy that loads a small module finds its routes by shard: its listeners have another form then, and scoped routes take the place of
-// tables of whole sites. Whether it does shows in a listener that takes no connections: an Envoy that has no listeners gets it together with
-// them, one that serves gets it before them, so that nothing that serves is tried. So an Envoy crosses from one to the other when a
+// tables of whole sites. Whether it does shows in a listener that takes no connections: an Envoy that has no listeners gets it together
+// with them, one that serves gets it before them, so that nothing that serves is tried. So an Envoy crosses from one to the other when a
 // listener changes, or is new, and what its listeners of before ask for stays up to date.
 
 // sharding is how an Envoy finds its routes.

@@ -58,7 +58,8 @@ func (r Renderer) RenderHosts(a Assembly, s Site) ([]HostText, error) {
 	}
 	texts := make([]HostText, len(usual))
 	for i := range texts {
-		texts[i] = HostText{tallyHosts(s.Hosts[i]), ListClusters(s.Hosts[i : i+1]), listScopes(&s.Hosts[i]), listShards(&s.Hosts[i]), usual[i], lean[i]}
+		h := &s.Hosts[i]
+		texts[i] = HostText{tallyHosts(*h), ListClusters(s.Hosts[i : i+1]), listScopes(h), listShards(h), usual[i], lean[i]}
 	}
 	return texts, nil
 }

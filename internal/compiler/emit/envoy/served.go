@@ -219,7 +219,8 @@ func (r Renderer) packClusters(clusters []ir.Cluster) (map[string]Cluster, error
 	return named, err
 }
 
-// packSite adds a site's route configuration, and those of its shards. Its virtual hosts are packed one by one, unless that was done before.
+// packSite adds a site's route configuration, and those of its shards. Its virtual hosts are packed one by one, unless that was done
+// before.
 func (r Renderer) packSite(a Assembly, d *Served, g GatewayConfig, s site) error {
 	sessions := tallyHosts(s.hosts...).Most()
 	hosts, err := r.renderHosts(site{name: g.Gateway + "/" + s.name, hosts: s.hosts}, a.hostForm(sessions))

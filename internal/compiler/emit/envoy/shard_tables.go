@@ -27,8 +27,8 @@ type ShardTables struct {
 	sessions bool
 }
 
-// Where tables are few or hosts in many of them, shards share tables, for the routes in all of them shall not be many times those that there
-// are: fewest routes have one table, and all tables may have spare more than most times the site's.
+// Where routes are few or hosts in many tables, shards share tables, for the routes in all of them shall not be many times those that
+// there are: fewest routes have one table, and all tables may have spare more than most times the site's.
 const (
 	fewest = 128
 	most   = 3
@@ -96,10 +96,9 @@ func (a Assembly) PackShards(siteName string, hosts []ShardHost, sessions bool, 
 	if last == nil || len(last.hosts) != tables || last.sessions != sessions {
 		last = nil
 	}
-	switch {
-	case tables == shards:
+	if tables == shards {
 		e.packScopes(next, table, last)
-	default:
+	} else {
 		e.packShared(next, table, last)
 	}
 	return next, e.err
