@@ -77,7 +77,9 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 	if withRows {
 		idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
 		near := listNearBudgets(j.Topology.Usage, o.budget())
-		result.Rows = status.Rows(j.listSubjects(), slices.Concat(warnings, idle, near))
+		said := slices.Concat(warnings, idle, near)
+		j.suggestNames(said)
+		result.Rows = status.Rows(j.listSubjects(), said)
 	}
 	return result, nil
 }
@@ -101,8 +103,9 @@ func (o *Options) buildStatuses(in status.Input, rep *report.Report, servesNothi
 	in.Current, in.Now = o.CurrentStatus, o.Time
 	result := &CheckResult{All: true, PassedOver: in.Objects.PassedOver}
 	if servesNothing && !o.AllowEmpty {
-		result.Errors = append(rep.ErrorsFrom(report.Refused), emptyProblem)
-		in.Problems = append(in.Problems, emptyProblem)
+		empty := explainEmpty(in.Problems, in.Objects.PassedOver)
+		result.Errors = append(rep.ErrorsFrom(report.Refused), empty)
+		in.Problems = append(in.Problems, empty)
 	}
 	result.Objects = status.Build(in)
 	return result, in.Problems

@@ -103,23 +103,25 @@ func Compile(sources []Source, o Options) (result *Result, err error) {
 	if err := o.Target.emit(j, &o, result); err != nil {
 		return nil, err
 	}
-	if problems := o.judge(j.rep, j.servesNothing()); len(problems) > 0 {
+	if problems := o.judge(j.rep, j.servesNothing(), j.objects.PassedOver); len(problems) > 0 {
+		o.suggestNames(j, problems)
 		return nil, problems
 	}
 	if o.Incumbents != nil {
 		result.Incumbents = j.findIncumbents()
 	}
 	result.Warnings, result.PassedOver = j.rep.Problems(), j.objects.PassedOver
+	o.suggestNames(j, result.Warnings)
 	return result, nil
 }
 
 // judge gives the problems for which nothing comes out; nil for none.
-func (o *Options) judge(rep *report.Report, servesNothing bool) Errors {
+func (o *Options) judge(rep *report.Report, servesNothing bool, passedOver map[string]int) Errors {
 	if problems := rep.ErrorsFrom(cmp.Or(o.FailOn, report.Warning)); o.Strict && len(problems) > 0 {
 		return problems
 	}
 	if servesNothing && !o.AllowEmpty {
-		return append(rep.ErrorsFrom(report.Refused), emptyProblem)
+		return append(rep.ErrorsFrom(report.Refused), explainEmpty(rep.Problems(), passedOver))
 	}
 	return nil
 }
@@ -128,11 +130,6 @@ func (o *Options) judge(rep *report.Report, servesNothing bool) Errors {
 func (o *Options) refusesUnreadable(rep *report.Report) bool {
 	return len(rep.Unreadable()) > 0 && (o.Strict || o.HoldInvalid)
 }
-
-// emptyProblem is that of an input of which nothing is served.
-var emptyProblem = Problem{Code: report.NothingServed, LeftOut: true, Message: "no listener is left, so nothing would be served: " +
-	"a Gateway counts when its GatewayClass is in the input and has limpet's controllerName; --assume-class takes a class that is not " +
-	"in the input for limpet's, and --controller-name says what its controllerName is"}
 
 // servesNothing reports whether a proxy would listen nowhere. What a control plane serves besides is not known.
 func (j *analysis) servesNothing() bool {

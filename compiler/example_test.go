@@ -88,7 +88,7 @@ spec:
 	// Output:
 	// policy.yaml:7: SessionPersistencePolicy shop/cart: spec.onHostLoss: unknown field; did you mean onHostLost?
 	// policy.yaml:8: SessionPersistencePolicy shop/cart: spec.cookie.colour: unknown field
-	// no listener is left, so nothing would be served: a Gateway counts when its GatewayClass is in the input and has limpet's controllerName; --assume-class takes a class that is not in the input for limpet's, and --controller-name says what its controllerName is
+	// no listener is left, so nothing would be served: there is no Gateway in the input
 }
 
 // Check says what a controller would write into the status of each object.

@@ -199,7 +199,7 @@ func (f *Follower) listErrors() Errors {
 		return rep.Errors(true)
 	}
 	f.state.ReportSteps(rep)
-	return f.options.judge(rep, f.state.ServesNothing())
+	return f.options.judge(rep, f.state.ServesNothing(), f.state.Store().PassedOver())
 }
 
 // listInvalid lists what no API server would admit of the documents, where that holds changes up.

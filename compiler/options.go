@@ -112,6 +112,9 @@ type Options struct {
 	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
 	// are no objects of Kubernetes.
 	StrictKinds bool
+	// SuggestNames has Compile put the name that may be meant behind what says that an object is not there, as Check does. A Follower
+	// does not: it would look at all names with every change.
+	SuggestNames bool
 	// Since are the documents that are in force: Check warns of the rules whose sessions end with the new ones, and
 	// lists the values that other objects than the rules' own change. Nothing else looks at it.
 	Since []Source

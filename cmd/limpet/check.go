@@ -179,7 +179,11 @@ func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) e
 func printAccepted(out io.Writer, rows []status.Row) {
 	for _, r := range rows {
 		if r.Severity == "" {
-			fmt.Fprintf(out, "accepted: %s: %s\n", r.Place(), r.Object)
+			place := r.Place()
+			if place != "" {
+				place += ": "
+			}
+			fmt.Fprintf(out, "accepted: %s%s\n", place, r.Object)
 		}
 	}
 }

@@ -31,6 +31,7 @@ var hanging = map[string][]string{
 // choose leaves the rows that are to be shown, and calls verdicts unknown that hang on what could not be read.
 func (l *listingFlags) choose(rows []status.Row) (shown []status.Row) {
 	for _, r := range rows {
+		r.File, r.Line = "", 0 // they are in no file
 		if r.Verdict.AtLeast(compiler.Warning) && l.hangs(r.Reason) {
 			r.Verdict, r.Severity = compiler.Unknown, compiler.Unknown.Severity()
 		}

@@ -32,7 +32,7 @@ func connect(kubeconfig, context string) (config *rest.Config, namespace string,
 			cmp.Or(strings.Join(slices.Sorted(maps.Keys(has.Contexts)), ", "), "none"))
 	}
 	if config, err = from.ClientConfig(); clientcmd.IsEmptyConfig(err) {
-		return nil, "", errors.New("which cluster is meant nobody says: kubectl's own file names none; name a file with --kubeconfig")
+		return nil, "", errors.New("no cluster is named: kubectl's own file has none; name a file with --kubeconfig")
 	} else if err != nil {
 		return nil, "", err
 	}

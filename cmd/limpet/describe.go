@@ -82,6 +82,9 @@ func (dc *describeCommand) check(c *cobra.Command, args []string) error {
 		return usagef("name an object, such as HTTPRoute/shop/cart; see '%s --help'", c.CommandPath())
 	}
 	dc.object = args[0]
+	if len(args) > 1 && !strings.Contains(dc.object, "/") && !isThere(args[1]) {
+		return usagef("an object is one word: did you mean %s/%s?", dc.object, args[1])
+	}
 	if parts := strings.Split(dc.object, "/"); len(parts) == 4 {
 		dc.object, dc.section = strings.Join(parts[:3], "/"), parts[3]
 	}

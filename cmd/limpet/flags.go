@@ -290,5 +290,7 @@ func (f *configFlags) compile(c *cobra.Command, target compiler.Target, modulePa
 	if err != nil {
 		return nil, err
 	}
-	return compiler.Compile(in.Sources, f.options(in, target, modulePath))
+	o := f.options(in, target, modulePath)
+	o.SuggestNames = true
+	return compiler.Compile(in.Sources, o)
 }

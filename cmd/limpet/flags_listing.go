@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/kubernetes"
 	"github.com/limpet-proxy/limpet/internal/message"
 )
@@ -29,9 +30,9 @@ type listingFlags struct {
 	namespace string
 	stderr    io.Writer
 	flags     *pflag.FlagSet // the command's
+	listing   *kubernetes.Listing
 	// reading is how limpet serve understands the objects; nil where it does not say.
 	reading *reading
-	listing *kubernetes.Listing
 }
 
 // registerListing gives a command's input these flags.
@@ -95,6 +96,7 @@ func (f *inputFlags) readListed() ([]compiler.Source, error) {
 			"what hangs on objects of kind "+kind+" is unknown: "+message.MakePrintable(l.denied[kind]),
 		)
 	}
+	l.listing = listing
 	if err := f.askServer(ctx, config, listing); err != nil {
 		return nil, err
 	}
@@ -130,7 +132,7 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config, listing
 		return nil
 	}
 	adoptFlag(f.listing.flags, "zone", &f.zone, has.Options.Zone)
-	f.listing.reading, f.listing.listing = has, listing
+	f.listing.reading = has
 	message.Printf(
 		f.listing.stderr,
 		"these are the objects of %s by the options and the memory of 'limpet serve' in Pod %s",
@@ -151,8 +153,12 @@ func (l *listingFlags) target() compiler.Target {
 // set has a compilation know what limpet serve knows.
 func (l *listingFlags) set(o *compiler.Options) {
 	o.AssumeAdmitted, o.AllowEmpty = true, true
-	if l.reading != nil {
+	known := controller.Known{Nodes: l.listing.Nodes}
+	switch {
+	case l.reading != nil:
 		l.reading.Known.Set(o)
 		o.LoggedHeaders, o.Envoy.Served.Proxies = l.reading.Options.LoggedHeaders, l.listing.Proxies
+	case l.target() == compiler.TargetEnvoy:
+		known.Set(o)
 	}
 }

@@ -100,7 +100,7 @@ func (r *revokeCommand) print(c *cobra.Command, findings []inspect.Finding, now 
 		if sess.Parts.ID == 0 {
 			return errors.New("the token has no id of the session: use revocation.hosts, notBefore or epoch")
 		}
-		if entry := fmt.Sprintf("  - %q\n", revocationEntry(p, sess, now)); !slices.Contains(entries, entry) {
+		if entry := fmt.Sprintf("  - %q # %s\n", revocationEntry(p, sess, now), message.MakePrintable(p.Name)); !slices.Contains(entries, entry) {
 			entries = append(entries, entry)
 		}
 	}

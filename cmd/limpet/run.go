@@ -45,7 +45,8 @@ A listener whose address is not free is left out, and comes once it is.
 When Envoy serves, run says at which addresses, and how to try a session there.
 Access logs are on standard output. Where standard error is a terminal, Envoy's own
 log goes to a file instead, whose name run says and which stays when the run ends; of
-a long one the last megabytes are kept.
+a long one the last megabytes are kept. Where it is none, that log has warnings alone,
+unless there is a --log-level behind --.
 
 Without --keys and without LIMPET_KEYS in the environment, run makes a key ring
 for this run alone. LIMPET_KEYS is read once, when Envoy starts. The ring of --keys
@@ -128,11 +129,12 @@ func (rc *runCommand) run(c *cobra.Command, envoyFlags []string) error {
 	if err := write(dir, files); err != nil {
 		return err
 	}
-	cmd := exec.Command(program, listArgs(dir, envoyFlags)...)
+	seen := !message.IsTerminal(c.ErrOrStderr())
+	cmd := exec.Command(program, listArgs(dir, envoyFlags, seen)...)
 	cmd.Env = environment
 	cmd.Stdout, cmd.Stderr = c.OutOrStdout(), c.ErrOrStderr()
 	var log *envoyproc.Log
-	if message.IsTerminal(c.ErrOrStderr()) {
+	if !seen {
 		if log, err = envoyproc.NewLog(dir + ".log"); err != nil {
 			return err
 		}
@@ -167,11 +169,18 @@ func (rc *runCommand) checkVersion(stderr io.Writer, program string) error {
 	return nil
 }
 
-// listArgs gives Envoy's arguments, its own flags last.
-func listArgs(dir string, own []string) []string {
+// listArgs gives Envoy's arguments, its own flags last. Of a log that is seen among what limpet says it is told to keep to warnings: it
+// begins with a hundred lines of what is built in.
+func listArgs(dir string, own []string, seen bool) []string {
+	has := func(flag string) bool {
+		return slices.ContainsFunc(own, func(arg string) bool { return strings.Contains(arg, flag) })
+	}
 	args := []string{"-c", filepath.Join(dir, compiler.EnvoyFile), "--disable-hot-restart"}
-	if !slices.ContainsFunc(own, func(arg string) bool { return strings.Contains(arg, "unknown-dynamic-fields") }) {
+	if !has("unknown-dynamic-fields") {
 		args = append(args, "--ignore-unknown-dynamic-fields")
+	}
+	if seen && !has("log-level") && !slices.Contains(own, "-l") {
+		args = append(args, "--log-level", "warning", "--component-log-level", "wasm:info")
 	}
 	return append(args, own...)
 }

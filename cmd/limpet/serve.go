@@ -333,7 +333,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 		Deadline: sc.deadline, ConnectionAge: connectionAge, MostStreams: mostStreams, Budget: serve.EnvoysBudget(),
 		Authenticate: sc.tls.authenticate(), Identify: sc.identify(),
 		Log: serve.Log{To: log, Answered: followed.Answered}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
-		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
+		Settle: sc.settle(), Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judge,
 	})
 	followed.Server = server
 	serve.RegisterInputMetric(registry, sc.inputStatus(followed))

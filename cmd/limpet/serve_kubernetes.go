@@ -308,3 +308,11 @@ func (f *clusterFlags) awaitEnd() {
 	case <-time.After(endWithin):
 	}
 }
+
+// settle is how long changes of an API server wait for others. Of files it is not counted: they are looked at now and then.
+func (sc *serveCommand) settle() time.Duration {
+	if sc.config.input.elsewhere {
+		return kubernetes.Settle
+	}
+	return 0
+}

@@ -141,6 +141,9 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	if err := printInput(to, status.Input); err != nil {
+		return err
+	}
 	if err := printRejections(to, status.Envoys); err != nil {
 		return err
 	}
@@ -149,10 +152,7 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 			return err
 		}
 	}
-	if err := printEnded(to, status.Ended); err != nil {
-		return err
-	}
-	return printInput(to, status.Input)
+	return printEnded(to, status.Ended)
 }
 
 // printEnded prints the routes of which edits have ended sessions.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
+	"github.com/limpet-proxy/limpet/e2e/internal/standin"
 )
 
 // TestNodes: an EndpointSlice leads to a node only where a Pod of its namespace is on the node's network, and never to the API server.
@@ -41,4 +42,8 @@ func TestNodes(t *testing.T) {
 	eventually(t, "limpet says that it is the API server's", func() bool {
 		return strings.Contains(s.Output(), at+" is a machine of the cluster")
 	})
+	_, stdout, stderr := harness.Limpet(t, nil, "check", "-A", "--kubeconfig", c.Kubeconfig(standin.AdminToken))
+	if !strings.Contains(stdout, at+" is a machine of the cluster") {
+		t.Errorf("a cluster that is checked has none:\n%s%s", stdout, stderr)
+	}
 }

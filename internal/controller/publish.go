@@ -44,9 +44,11 @@ func (c *Controller) serve(since time.Time, p *pass) (changed int, different str
 			now[d.Gateway] = last
 			continue
 		}
-		next := published{d, NewSnapshot(since, d)}
+		var next published
 		if known {
 			next = last.follow(since, d)
+		} else {
+			next = published{d, NewSnapshot(since, d)}
 		}
 		now[d.Gateway] = next
 		if !known || last.snapshot.Generation != next.snapshot.Generation {

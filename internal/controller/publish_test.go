@@ -172,3 +172,15 @@ func TestPortsBeforeACompilation(t *testing.T) {
 		t.Errorf("ports of a Gateway that there is not are %v, known=%t", ports, known)
 	}
 }
+
+// TestOneSnapshotForAChange: what proxies are served after a change is made of what they were served before, and not from nothing too.
+func TestOneSnapshotForAChange(t *testing.T) {
+	c, keys := newController(t)
+	text := readGateways(t) + podDocuments
+	apply(t, c, keys, text)
+	before := xds.LastNumber()
+	apply(t, c, keys, strings.Replace(text, "10.0.1.1", "10.0.1.2", 1))
+	if made := xds.LastNumber() - before; made != 1 {
+		t.Errorf("%d snapshots are made", made)
+	}
+}

@@ -137,7 +137,8 @@ func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*
 	if decided := r.follower.TakeDecided(some); decided != nil {
 		return decided, nil
 	}
-	served.Draining, served.Owners, served.Selection = c.Memory.Draining.Since, maps.Clone(c.Memory.Owners.Of), c.Memory.Selected.Now
+	served.Draining, served.Owners = c.Memory.Draining.Since, maps.Clone(c.Memory.Owners.Of)
+	served.Selection = c.Memory.Selected.Now
 	served.Nodes, o.Incumbents = r.input.Nodes, r.follower.Incumbents()
 	return nil, r.input.Sources
 }

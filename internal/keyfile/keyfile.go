@@ -65,6 +65,9 @@ func ReadFrom(name string, r io.Reader) (policyconfig.KeyRing, error) {
 	if len(data) > maxFile {
 		return policyconfig.KeyRing{}, fmt.Errorf("%s: not a key ring: more than %d bytes", name, maxFile)
 	}
+	if _, err := ParseRoots(name, string(data)); err == nil {
+		return policyconfig.KeyRing{}, fmt.Errorf("%s: this is a root secret, for --root; a key ring is JSON, as 'limpet keygen' makes it", name)
+	}
 	text, err := extractRing(string(data))
 	if err != nil {
 		return policyconfig.KeyRing{}, fmt.Errorf("%s: %w", name, err)

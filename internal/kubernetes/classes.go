@@ -179,5 +179,6 @@ func (c *Classes) tell(class *gatewayv1.GatewayClass, gateways []string) {
 	}
 	c.Events.recorder.Eventf(&corev1.ObjectReference{
 		APIVersion: gatewayv1.GroupVersion.String(), Kind: classKind.Kind, Name: class.Name, UID: class.UID,
-	}, corev1.EventTypeWarning, "GatewaysExist", "it is deleted once these Gateways are gone or have another class: %s", names)
+	}, corev1.EventTypeWarning, "GatewaysExist",
+		"it is deleted once these Gateways are gone or have another class: %s", names)
 }

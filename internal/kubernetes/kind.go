@@ -27,8 +27,9 @@ var builtIn = map[schema.GroupKind]schema.GroupVersionResource{
 var (
 	policyKind = schema.GroupKind{Group: v1alpha1.Group, Kind: "SessionPersistencePolicy"}
 
-	podKind = schema.GroupKind{Kind: "Pod"}
-	pods    = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	podKind  = schema.GroupKind{Kind: "Pod"}
+	machines = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	pods     = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 )
 
 // selectors leave out what the compiler has no use for: of Secrets it reads certificates alone.

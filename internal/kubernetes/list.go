@@ -28,6 +28,8 @@ type Listing struct {
 	Denied map[string]string
 	// Proxies has the Gateways whose proxies limpet runs, by namespace/name, once Readdress has said whose.
 	Proxies map[string]compiler.Proxies
+	// Nodes are the machines of the cluster, as far as the caller may see them.
+	Nodes *compiler.Nodes
 	// shown are the addresses of Gateways' statuses, by their names as sources.
 	shown map[string][]gatewayv1.GatewayStatusAddress
 }
@@ -76,7 +78,11 @@ func List(ctx context.Context, config *rest.Config, namespace string) (*Listing,
 	if err := l.readReferred(ctx); err != nil {
 		return nil, err
 	}
-	listing := &Listing{Denied: l.denied, shown: map[string][]gatewayv1.GatewayStatusAddress{}}
+	nodes, err := l.listNodes(ctx, config.Host)
+	if err != nil {
+		return nil, err
+	}
+	listing := &Listing{Denied: l.denied, Nodes: nodes, shown: map[string][]gatewayv1.GatewayStatusAddress{}}
 	for _, name := range slices.Sorted(maps.Keys(l.objects)) {
 		if strings.HasPrefix(name, gatewayKind.Kind+"/") {
 			listing.shown[name] = parseAddresses(l.objects[name].status)
@@ -115,7 +121,7 @@ type servedKind struct {
 
 // list lists a kind, in all namespaces or, where that is not allowed, in one.
 func (l *lister) list(ctx context.Context, kind string, of servedKind) error {
-	err := l.page(ctx, l.client.Resource(of.GroupVersionResource), metav1.ListOptions{})
+	err := visitPages(ctx, l.client.Resource(of.GroupVersionResource), metav1.ListOptions{}, l.add)
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
@@ -123,22 +129,25 @@ func (l *lister) list(ctx context.Context, kind string, of servedKind) error {
 	if !of.namespaced || l.namespace == "" {
 		return nil
 	}
-	err = l.page(ctx, l.client.Resource(of.GroupVersionResource).Namespace(l.namespace), metav1.ListOptions{})
+	err = visitPages(ctx, l.client.Resource(of.GroupVersionResource).Namespace(l.namespace), metav1.ListOptions{}, l.add)
 	if apierrors.IsForbidden(err) {
 		return nil
 	}
 	return err
 }
 
-// page takes in what a list has, page by page.
-func (l *lister) page(ctx context.Context, from dynamic.ResourceInterface, o metav1.ListOptions) error {
+// visitPages visits what a list has, page by page.
+func visitPages(
+	ctx context.Context, from dynamic.ResourceInterface, o metav1.ListOptions,
+	visit func(*unstructured.Unstructured) error,
+) error {
 	for o.Limit = listPage; ; {
 		list, err := from.List(ctx, o)
 		if err != nil {
 			return err
 		}
 		for i := range list.Items {
-			if err := l.add(&list.Items[i]); err != nil {
+			if err := visit(&list.Items[i]); err != nil {
 				return err
 			}
 		}
@@ -168,7 +177,7 @@ func (l *lister) readReferred(ctx context.Context) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		kind, namespace, only := selectReferred(name)
-		err := l.page(ctx, l.client.Resource(builtIn[kind]).Namespace(namespace), only)
+		err := visitPages(ctx, l.client.Resource(builtIn[kind]).Namespace(namespace), only, l.add)
 		if apierrors.IsForbidden(err) {
 			l.denied[kind.Kind] = err.Error()
 		} else if err != nil {
@@ -176,4 +185,30 @@ func (l *lister) readReferred(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// listNodes lists the machines of the cluster and who has Pods on their network: what is known of API servers where the
+// caller may not see them.
+func (l *lister) listNodes(ctx context.Context, host string) (*compiler.Nodes, error) {
+	servers := listAPIServers(parseServer(host), l.objects)
+	var found [2][]any
+	for i, of := range []struct {
+		resource schema.GroupVersionResource
+		fields   string
+	}{{machines, ""}, {pods, onHostNetwork}} {
+		err := visitPages(ctx, l.client.Resource(of.resource), metav1.ListOptions{FieldSelector: of.fields},
+			func(u *unstructured.Unstructured) error {
+				reduced, err := reduceHost(u)
+				found[i] = append(found[i], reduced)
+				return err
+			})
+		if apierrors.IsForbidden(err) {
+			l.denied["Node"] = err.Error()
+			return newNodes(servers, nil, nil), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return newNodes(servers, found[0], found[1]), nil
 }

@@ -165,7 +165,7 @@ func (m *Memory) Run(ctx context.Context) {
 			m.flushUrgent(ctx)
 			wake(m.wake)
 			continue
-		case <-time.After(writeAfter + rand.N(writeAfter)): //nolint:gosec // replicas shall not write at once, which is no secret
+		case <-time.After(writeAfter + rand.N(writeAfter)): //nolint:gosec // no secret: replicas shall not write at once
 		}
 		if ctx.Err() == nil && !m.flush(ctx) {
 			wake(m.wake)

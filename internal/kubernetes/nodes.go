@@ -55,21 +55,25 @@ func (n *nodes) note(name string) {
 
 // ServeAt says where the client finds the API server, before Start. A name of one is nothing that an endpoint could
 // have.
-func (s *Source) ServeAt(host string) {
+func (s *Source) ServeAt(host string) { s.nodes.server = parseServer(host) }
+
+// parseServer gives the address of a client's API server, if it has one.
+func parseServer(host string) (server netip.AddrPort) {
 	url, _, err := rest.DefaultServerUrlFor(&rest.Config{Host: host})
 	if err != nil {
-		return
+		return server
 	}
 	port := cmp.Or(url.Port(), map[string]string{"http": "80", "https": "443"}[url.Scheme])
 	if at, err := netip.ParseAddrPort(net.JoinHostPort(url.Hostname(), port)); err == nil {
-		s.nodes.server = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+		server = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 	}
+	return server
 }
 
 // followNodes follows nodes and the Pods on their network. Whoever may not see them knows none.
 func (s *Source) followNodes(ctx context.Context) error {
 	var refused [2]atomic.Bool
-	resources := [2]schema.GroupVersionResource{{Version: "v1", Resource: "nodes"}, pods}
+	resources := [2]schema.GroupVersionResource{machines, pods}
 	var informers [2]cache.SharedIndexInformer
 	for i, fields := range []string{"", onHostNetwork} {
 		informer := s.newInformer(resources[i], fields, "", func(err error) {
@@ -143,33 +147,41 @@ func (s *Source) Nodes() *compiler.Nodes {
 	if !n.stale {
 		return n.now
 	}
-	now := &compiler.Nodes{APIServers: s.listAPIServers(), Pods: map[netip.Addr][]string{}}
-	for _, at := range now.APIServers {
-		if !at.Addr().IsLoopback() {
-			now.Pods[at.Addr()] = nil
-		}
-	}
+	var machines, guests []any
 	if n.machines != nil && n.machines.HasSynced() && n.guests.HasSynced() {
 		n.stale = false
-		visitHosts(n.machines, func(_ string, at netip.Addr) { now.Pods[at] = nil })
-		visitHosts(n.guests, func(namespace string, at netip.Addr) {
-			if namespaces, is := now.Pods[at]; is {
-				now.Pods[at] = append(namespaces, namespace)
-			}
-		})
+		machines, guests = n.machines.GetStore().List(), n.guests.GetStore().List()
 	}
-	for at, namespaces := range now.Pods {
-		slices.Sort(namespaces)
-		now.Pods[at] = slices.Compact(namespaces)
-	}
+	now := newNodes(listAPIServers(n.server, s.objects), machines, guests)
 	if n.now == nil || !reflect.DeepEqual(n.now, now) {
 		n.now = now
 	}
 	return n.now
 }
 
-func visitHosts(in cache.SharedIndexInformer, visit func(namespace string, at netip.Addr)) {
-	for _, one := range in.GetStore().List() {
+// newNodes has the machines of API servers and of Nodes, with the namespaces of Pods on their network.
+func newNodes(servers []netip.AddrPort, machines, guests []any) *compiler.Nodes {
+	nodes := &compiler.Nodes{APIServers: servers, Pods: map[netip.Addr][]string{}}
+	for _, at := range servers {
+		if !at.Addr().IsLoopback() {
+			nodes.Pods[at.Addr()] = nil
+		}
+	}
+	visitHosts(machines, func(_ string, at netip.Addr) { nodes.Pods[at] = nil })
+	visitHosts(guests, func(namespace string, at netip.Addr) {
+		if namespaces, is := nodes.Pods[at]; is {
+			nodes.Pods[at] = append(namespaces, namespace)
+		}
+	})
+	for at, namespaces := range nodes.Pods {
+		slices.Sort(namespaces)
+		nodes.Pods[at] = slices.Compact(namespaces)
+	}
+	return nodes
+}
+
+func visitHosts(all []any, visit func(namespace string, at netip.Addr)) {
+	for _, one := range all {
 		if o, is := one.(*hostAddresses); is {
 			for _, at := range o.at {
 				visit(o.Namespace, at)
@@ -180,9 +192,9 @@ func visitHosts(in cache.SharedIndexInformer, visit func(namespace string, at ne
 
 // listAPIServers lists where API servers listen: where the client finds one, at their Service, and where they say
 // themselves.
-func (s *Source) listAPIServers() (all []netip.AddrPort) {
-	if s.nodes.server.IsValid() {
-		all = append(all, s.nodes.server)
+func listAPIServers(server netip.AddrPort, objects map[string]*object) (all []netip.AddrPort) {
+	if server.IsValid() {
+		all = append(all, server)
 	}
 	add := func(text string, port int32) {
 		if at, err := netip.ParseAddr(text); err == nil {
@@ -190,14 +202,14 @@ func (s *Source) listAPIServers() (all []netip.AddrPort) {
 		}
 	}
 	service, slice := &corev1.Service{}, &discoveryv1.EndpointSlice{}
-	if o := s.objects[apiServerService]; o != nil && json.Unmarshal(o.text, service) == nil {
+	if o := objects[apiServerService]; o != nil && json.Unmarshal(o.text, service) == nil {
 		for _, p := range service.Spec.Ports {
 			for _, at := range service.Spec.ClusterIPs {
 				add(at, p.Port)
 			}
 		}
 	}
-	if o := s.objects[apiServerSlice]; o != nil && json.Unmarshal(o.text, slice) == nil {
+	if o := objects[apiServerSlice]; o != nil && json.Unmarshal(o.text, slice) == nil {
 		for _, p := range slice.Ports {
 			for _, e := range slice.Endpoints {
 				for _, at := range e.Addresses {

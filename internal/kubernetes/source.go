@@ -354,9 +354,9 @@ func wake(c chan struct{}) {
 	}
 }
 
-// settle is how long a change waits for others that come with it: one of kubectl's applications, or a new Pod in several
+// Settle is how long a change waits for others that come with it: one of kubectl's applications, or a new Pod in several
 // slices.
-const settle = 5 * time.Millisecond
+const Settle = 5 * time.Millisecond
 
 // Next waits for a change to what it told of last, or until a time that is not zero, and gives the time of the first sign of
 // it; false when ctx ends or that time has come.
@@ -374,7 +374,7 @@ func (s *Source) Next(ctx context.Context, until time.Time) (since time.Time, ch
 		return time.Now(), false
 	case <-s.changed:
 	}
-	if pause(ctx, settle); ctx.Err() != nil {
+	if pause(ctx, Settle); ctx.Err() != nil {
 		return time.Time{}, false
 	}
 	s.awaitRead(ctx)

@@ -86,5 +86,8 @@ func TestWrittenStatus(t *testing.T) {
 		if got := string(s.objects["Service/shop/o"].status); got != c.status || len(s.written) > 0 != c.news {
 			t.Errorf("%s: the status is %s, news %v; want %s, %v", name, got, len(s.written) > 0, c.status, c.news)
 		}
+		if some := s.takeRestated(); len(some) > 0 != c.news || c.news && some[0].String() != "Service shop/o" || len(s.takeRestated()) > 0 {
+			t.Errorf("%s: others have written into %v", name, some)
+		}
 	}
 }

@@ -87,7 +87,13 @@ func TestPrintForGitHub(t *testing.T) {
 func TestSummary(t *testing.T) {
 	row := func(object string, v compiler.Verdict) status.Row { return status.Row{Object: object, Verdict: v} }
 	for want, rows := range map[string][]status.Row{
-		"no object: all accepted":                  nil,
+		"no object of a kind that limpet serves": nil,
+		"no object of a kind that limpet serves, and 1 error of no object": {
+			{Verdict: compiler.Refused, Code: report.FileUnreadable}, {Verdict: compiler.Refused, Code: report.NothingServed},
+		},
+		"1 route: all accepted, and 2 errors of no object": {
+			row("HTTPRoute a/b", compiler.Accepted), row("", compiler.Refused), row("", compiler.Refused), row("", compiler.Warning),
+		},
 		"1 route and 1 other object: all accepted": {row("HTTPRoute a/b", compiler.Accepted), row("Gateway a/b", compiler.Advice)},
 		"2 routes: 0 accepted, 1 warning, 1 refused": {
 			row("HTTPRoute a/b", compiler.Warning), row("GRPCRoute a/b", compiler.Refused), row("GRPCRoute a/b", compiler.Advice),

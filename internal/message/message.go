@@ -53,7 +53,13 @@ func PrintPassedOver(to io.Writer, kinds map[string]int) {
 const maxKinds = 20
 
 // MakePrintable makes a text of the input safe for a terminal.
-func MakePrintable(s string) string { return strings.Trim(strconv.QuoteToGraphic(s), `"`) }
+func MakePrintable(s string) string {
+	quoted := strconv.QuoteToGraphic(s)
+	return unquoter.Replace(quoted[1 : len(quoted)-1])
+}
+
+// unquoter leaves what a terminal shows as it is.
+var unquoter = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 
 // PrintWarning prints one warning.
 func PrintWarning(to io.Writer, text string) { fmt.Fprintf(to, "warning: %s\n", text) }

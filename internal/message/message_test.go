@@ -47,3 +47,17 @@ func TestPlural(t *testing.T) {
 		}
 	}
 }
+
+// TestMakePrintable: what a terminal would obey is escaped, and what it shows stays.
+func TestMakePrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                        "",
+		`no rule named "profile"`: `no rule named "profile"`,
+		`^\d+$ ends in \`:         `^\d+$ ends in \`,
+		"é\x1b[2J\n\xff\"":        "é\\x1b[2J\\n\\xff\"",
+	} {
+		if got := MakePrintable(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -5,15 +5,19 @@ import (
 	"strings"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
 // Summary says in a line what becomes of objects: "3,000 routes: 2,998 accepted, 1 warning, 1 refused".
 func Summary(rows []status.Row) string {
 	worst := map[string]compiler.Verdict{}
-	var routes, others int
+	var routes, others, other int
 	for _, r := range rows {
 		if r.Object == "" {
+			if r.Verdict == compiler.Refused && r.Code != report.NothingServed {
+				other++
+			}
 			continue
 		}
 		was, known := worst[r.Object]
@@ -32,13 +36,18 @@ func Summary(rows []status.Row) string {
 	for _, v := range worst {
 		counts[v]++
 	}
-	return nameCounts(routes, others) + ": " + nameVerdicts(counts, len(worst))
+	summary := nameCounts(routes, others) + ": " + nameVerdicts(counts, len(worst))
+	if len(worst) == 0 {
+		summary = "no object of a kind that limpet serves"
+	}
+	if other > 0 {
+		summary += ", and " + count(other, "error") + " of no object"
+	}
+	return summary
 }
 
 func nameCounts(routes, others int) string {
 	switch {
-	case routes == 0 && others == 0:
-		return "no object"
 	case routes == 0:
 		return count(others, "object")
 	case others == 0:

@@ -192,7 +192,7 @@ func TestBudget(t *testing.T) {
 		{"a3", 1, false, ""},
 		{"b1", 25, true, ""},
 		{"a2", 26, false, ""},
-		{"b2", 25, true, "a1"}, // half of it
+		{"b2", 24, true, "a1"}, // half of it
 		{"a1", 1, false, ""},   // it goes
 		{"b3", 1, true, ""},
 		{"c1", 33, true, "b1"}, // that came later

@@ -5,6 +5,7 @@ import "github.com/prometheus/client_golang/prometheus"
 // Metrics are a server's.
 type Metrics struct {
 	stages     *prometheus.HistogramVec
+	own        prometheus.Histogram
 	streams    prometheus.Gauge
 	pushes     *prometheus.CounterVec
 	resources  *prometheus.CounterVec
@@ -23,6 +24,11 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 			Name: "limpet_xds_change_ack_seconds", Help: "From a change being seen to an Envoy's acknowledgement of it, by stage.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60},
 		}, []string{"stage"}),
+		own: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "limpet_xds_change_send_seconds",
+			Help:    "From a change being seen to its first messages to an Envoy that owes no answer, without the wait for changes that come with it.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
+		}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "limpet_xds_streams", Help: "Envoys that are connected."}),
 		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "limpet_xds_pushes_total", Help: "Messages to Envoys, by type.",
@@ -56,6 +62,6 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 	for _, limit := range []string{"message", "names", "memory", "streams"} {
 		m.excess.WithLabelValues(limit)
 	}
-	to.MustRegister(m.stages, m.streams, m.pushes, m.resources, m.rejections, m.late, m.refused, m.unknown, m.ended, m.excess)
+	to.MustRegister(m.stages, m.own, m.streams, m.pushes, m.resources, m.rejections, m.late, m.refused, m.unknown, m.ended, m.excess)
 	return m
 }

@@ -47,8 +47,9 @@ type Options struct {
 	Staged func(c ClientStatus, stage string, since time.Time, took time.Duration)
 	// Acknowledged, if there is one, is called when an Envoy has acknowledged its listeners, or does not hold them any more. It must not wait.
 	Acknowledged func()
-	// Metrics may be nil.
+	// Metrics may be nil. Settle is how long a change waits for others that come with it, which does not count as limpet's own time.
 	Metrics *Metrics
+	Settle  time.Duration
 	// Ready, if there is one, gives the listener that a node asks for by which it says that it is ready; nil for none.
 	Ready func(*corev3.Node) (*Resource, error)
 }

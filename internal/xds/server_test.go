@@ -148,6 +148,41 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
+// TestServerOwnTime: how long limpet takes of itself is measured for an Envoy that is there when a change comes and owes no answer, without
+// the wait for changes that come together.
+func TestServerOwnTime(t *testing.T) {
+	const settle = time.Hour
+	registry := prometheus.NewRegistry()
+	s, _, connect := startServer(t, Options{Deadline: 10 * time.Millisecond, Metrics: NewMetrics(registry), Settle: settle})
+	s.Set("default/one", listed(t, time.Now(), "cluster a"))
+	one := connect("one", "default/one")
+	if got, err := one.receive(); got != "a " || err != nil {
+		t.Fatal(got, err)
+	}
+	await(t, "its answer is there", func() bool { return s.Clients()[0].Stage == stageRemovals.String() })
+	s.Set("default/one", listed(t, time.Now(), "cluster a\ncluster b"))
+	if got, err := one.receive(); got != "b " || err != nil {
+		t.Fatal(got, err)
+	}
+	var sum float64
+	await(t, "it is measured", func() bool {
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "limpet_xds_change_send_seconds" {
+				sum = f.GetMetric()[0].GetHistogram().GetSampleSum()
+				return f.GetMetric()[0].GetHistogram().GetSampleCount() == 1
+			}
+		}
+		return false
+	})
+	if sum > -settle.Seconds()/2 {
+		t.Errorf("the wait counts: %v s", sum)
+	}
+}
+
 // TestServerEndpoints holds that other endpoints reach a client that owes an answer to something else.
 func TestServerEndpoints(t *testing.T) {
 	s, _, connect := startServer(t, Options{Deadline: time.Minute})

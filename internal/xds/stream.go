@@ -312,14 +312,16 @@ func receive(from adsStream, to chan<- received) {
 
 // sendNext sends all that can be sent now, and says what is new of the client.
 func (one *stream) sendNext() error {
-	if latest, changed := one.inbox.take(); latest != nil {
+	latest, changed := one.inbox.take()
+	if latest != nil {
 		one.client.see(latest, changed)
 	}
-	now := time.Now()
+	now, isWaiting := time.Now(), one.client.isWaiting()
 	one.client.kept = one.server.kept.Load()
 	if len(one.outgoing) == 0 {
 		one.outgoing = one.client.next(now)
 	}
+	sends := false
 	for ; len(one.outgoing) > 0; one.outgoing = one.outgoing[1:] {
 		message := one.outgoing[0]
 		if !one.owe(message) {
@@ -330,6 +332,10 @@ func (one *stream) sendNext() error {
 			return err
 		}
 		one.countPush(message)
+		sends = true
+	}
+	if latest != nil && sends && !isWaiting && latest.Since.After(one.client.connected) {
+		one.server.options.Metrics.own.Observe((time.Since(latest.Since) - one.server.options.Settle).Seconds())
 	}
 	one.publish(now)
 	return nil

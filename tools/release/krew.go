@@ -23,8 +23,10 @@ func (r *release) writeKrew() error {
 		}
 		all = append(all, map[string]any{
 			"selector": map[string]any{"matchLabels": map[string]string{"os": p.os, "arch": p.arch}},
-			"uri":      r.downloads() + r.archiveName(p), "sha256": strings.TrimPrefix(digestOf(archive), "sha256:"), "bin": "limpet",
-			"files": []map[string]string{{"from": "limpet", "to": "."}, {"from": "LICENSE", "to": "."}},
+			"uri":      r.downloads() + r.archiveName(p),
+			"sha256":   strings.TrimPrefix(digestOf(archive), "sha256:"),
+			"bin":      "limpet",
+			"files":    []map[string]string{{"from": "limpet", "to": "."}, {"from": "LICENSE", "to": "."}},
 		})
 	}
 	text, err := yaml.Marshal(map[string]any{

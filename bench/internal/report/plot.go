@@ -40,7 +40,8 @@ func Plot(costs []Cost) string {
 	b.WriteString("<style>text{fill:#444}@media(prefers-color-scheme:dark){text{fill:#ccc}}</style>\n")
 	fmt.Fprintf(
 		&b,
-		`<text x="%d" y="20" font-size="14">Processor time of Envoy over no filter, µs a request (median, 90 %% interval)</text>`+"\n",
+		`<text x="%d" y="20" font-size="14">`+
+			`Processor time of Envoy over no filter, µs a request (median, 90 %% interval)</text>`+"\n",
 		plotMargin,
 	)
 	for i, c := range bars {

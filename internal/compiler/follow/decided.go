@@ -110,7 +110,8 @@ func (s *State) objectsOf(some map[object.Ref]bool, groups []*group) *resource.O
 	own.SessionPolicies = slices.Collect(maps.Keys(policies))
 	own.Sort()
 	all := *o.context
-	all.Routes, all.Services, all.SessionPolicies, all.PassedOver = own.Routes, own.Services, own.SessionPolicies, s.store.PassedOver()
+	all.Routes, all.Services, all.SessionPolicies = own.Routes, own.Services, own.SessionPolicies
+	all.PassedOver = s.store.PassedOver()
 	return &all
 }
 

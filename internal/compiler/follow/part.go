@@ -65,7 +65,8 @@ func (c stepCaches) all() []memo.Step { return slices.Concat(c.steps.Steps(), c.
 // makes that.
 func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*groupPart, *pipeline.Part) {
 	p, framed := &groupPart{report: rep}, in.Shared == nil
-	in.Settings, in.Targets, in.Listening, in.HeldNames = s.settings.Steps, s.objects.targets, s.listening, s.incumbents.names
+	in.Settings, in.Targets = s.settings.Steps, s.objects.targets
+	in.Listening, in.HeldNames = s.listening, s.incumbents.names
 	in.Layout = s.layout.Layout
 	in.Nodes = s.nodes
 	in.Selection, in.Draining, in.Owners = s.selected.now, m.draining(), m.knownOwners()

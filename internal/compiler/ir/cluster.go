@@ -21,7 +21,7 @@ type Cluster struct {
 	RetryBudget *RetryBudget
 	// Hosts is what is expected of its hosts.
 	Hosts HostPolicy
-	// Localities has one entry for a single backend. With several, each pool gets its weight's share of the requests
+	// Localities has one entry for a single backend. With several, each gets its weight's share of the requests
 	// that belong to no session, whatever the health of its hosts.
 	Localities []Locality
 	// Within says that a session whose host is lost stays in its locality, while that takes sessions.
@@ -61,7 +61,7 @@ type Locality struct {
 	// Weight 0 takes only requests of sessions that are there already.
 	Weight    uint32
 	Endpoints []Endpoint
-	// DirectStatus is a status that the proxy itself answers in the pool's stead, 500 or 503; 0 for none. Endpoints
+	// DirectStatus is a status that the proxy itself answers in the locality's stead, 500 or 503; 0 for none. Endpoints
 	// with it serve the sessions that they have.
 	DirectStatus int
 }

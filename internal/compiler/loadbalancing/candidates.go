@@ -17,8 +17,8 @@ type Candidate struct {
 }
 
 // Candidates gives the policies for a rule's use of a Service's port, strongest first: what stands in the rule, is
-// attached to it, to its route, to the port by its name, to the Service (S53). Crowded tells those that have no effect
-// there because of the limit. The first that has not lost holds.
+// attached to it, to its route, to the port by its name, to the Service (S53). AncestorLimit tells those that have no
+// effect there because of the limit. The first that has not lost holds.
 func (p *Policies) Candidates(
 	route *gateway.Route,
 	rule int,

@@ -202,7 +202,7 @@ func enableSessions(action *ir.Route, cluster string, failStatus int) {
 	action.FailStatus = failStatus
 }
 
-// newLocality is a choice as a part of a merged cluster. A pool that could not answer would lose its share to the
+// newLocality is a choice as a part of a merged cluster. A locality that could not answer would lose its share to the
 // others, so the proxy answers in its place.
 func newLocality(c choice) ir.Locality {
 	if c.backend == nil {

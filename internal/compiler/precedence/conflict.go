@@ -56,16 +56,16 @@ func explainPriority(winner, loser object.Origin) string {
 }
 
 // describeAgainst puts a winner's value into words, in contrast to what the loser writes.
-func (w FieldValue) describeAgainst(loser FieldValue) string {
+func (v FieldValue) describeAgainst(loser FieldValue) string {
 	switch {
-	case w.Implied:
+	case v.Implied:
 		return "turns sessions on by being there"
-	case w.Unset:
+	case v.Unset:
 		return "takes the field away"
 	case loser.Implied:
-		return "writes disabled: " + w.Text
+		return "writes disabled: " + v.Text
 	default:
-		return "writes " + w.Text
+		return "writes " + v.Text
 	}
 }
 

@@ -22,16 +22,16 @@ type TrafficPath struct {
 }
 
 // Targets are all that a policy can be attached to on the path, and nothing else, so that no policy spills (S16).
-func (w TrafficPath) Targets() []object.TargetRef {
-	all := append(make([]object.TargetRef, 0, 6+2*len(w.Backends)),
-		object.TargetRef{Ref: object.Ref{Kind: object.KindGatewayClass, Name: w.Class}},
-		object.TargetRef{Ref: w.Gateway},
-		object.TargetRef{Ref: w.Gateway, Section: w.Listener},
-		object.TargetRef{Ref: object.Ref{Kind: object.KindNamespace, Name: w.Route.Namespace}},
-		object.TargetRef{Ref: w.Route},
-		object.TargetRef{Ref: w.Route, Section: w.Rule},
+func (p TrafficPath) Targets() []object.TargetRef {
+	all := append(make([]object.TargetRef, 0, 6+2*len(p.Backends)),
+		object.TargetRef{Ref: object.Ref{Kind: object.KindGatewayClass, Name: p.Class}},
+		object.TargetRef{Ref: p.Gateway},
+		object.TargetRef{Ref: p.Gateway, Section: p.Listener},
+		object.TargetRef{Ref: object.Ref{Kind: object.KindNamespace, Name: p.Route.Namespace}},
+		object.TargetRef{Ref: p.Route},
+		object.TargetRef{Ref: p.Route, Section: p.Rule},
 	)
-	for _, b := range w.Backends {
+	for _, b := range p.Backends {
 		if all = append(all, object.TargetRef{Ref: b.Ref}); b.Section != "" {
 			all = append(all, b)
 		}
@@ -40,7 +40,7 @@ func (w TrafficPath) Targets() []object.TargetRef {
 }
 
 // IsOfClass reports whether requests come through a Gateway of a class; empty is any.
-func (w TrafficPath) IsOfClass(class string) bool { return class == "" || class == w.Class }
+func (p TrafficPath) IsOfClass(class string) bool { return class == "" || class == p.Class }
 
 // Index holds blocks by what they attach to. A rule's inline block belongs to that rule alone and needs no index.
 type Index map[object.TargetRef][]SettingsBlock

@@ -7,7 +7,7 @@ var explainedGateways = []Explanation{
 		Meaning: "A Gateway counts when its GatewayClass is in the input, is accepted, and has limpet's controllerName.",
 		Example: "Gateway shop/web: spec.gatewayClassName: Not found: \"limpet\": there is no GatewayClass limpet in the " +
 			"input",
-		Do: "Add the GatewayClass, or say --assume-class where it is in the cluster only.",
+		Do: "Add the GatewayClass, or say --assume-class, which takes no value, where it is in the cluster only.",
 	},
 	{
 		Code: OtherClass, Title: "a Gateway is another controller's",

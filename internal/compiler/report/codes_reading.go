@@ -53,8 +53,8 @@ var explainedReading = []Explanation{
 		Code: NothingServed, Title: "no listener is left",
 		Meaning: "All Gateways are left out or none is there, so nothing would be served. What is said before it says why.",
 		Example: "no listener is left, so nothing would be served",
-		Do: "Add a Gateway and its GatewayClass; where the class is in the cluster only, say --assume-class; where its" +
-			" controllerName is another one, say --controller-name.",
+		Do: "Add a Gateway and its GatewayClass; where the class is in the cluster only, say --assume-class, which takes no" +
+			" value; where its controllerName is another one, say --controller-name NAME.",
 	},
 	{
 		Code: NullField, Title: "null takes the field away in files only",

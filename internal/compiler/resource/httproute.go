@@ -15,10 +15,11 @@ var httpRouteKind = newKind(definition[gatewayv1.HTTPRoute]{
 	fields: func() support.Fields {
 		return support.Join(routeFields(httpMatches()), support.Under("spec.rules[]", support.All(
 			"timeouts.request", "timeouts.backendRequest", "retry.codes[]", "retry.attempts", "retry.backoff",
-		)), support.Under("spec.rules[].filters[]", httpFilterFields()), support.Under("spec.rules[].backendRefs[].filters[]", support.Fields{
-			"type":                support.Only("RequestHeaderModifier", "ResponseHeaderModifier", "URLRewrite"),
-			"urlRewrite.hostname": {},
-		}))
+		)), support.Under("spec.rules[].filters[]", httpFilterFields()),
+			support.Under("spec.rules[].backendRefs[].filters[]", support.Fields{
+				"type":                support.Only("RequestHeaderModifier", "ResponseHeaderModifier", "URLRewrite"),
+				"urlRewrite.hostname": {},
+			}))
 	},
 	sessionPath: "spec.rules[]." + sessionKey, localFaults: true, checkUnverified: checkHTTPRoute,
 	findFaults: func(r *Object[gatewayv1.HTTPRoute]) []Fault { return findRouteFaults(r.Value, "path") },

@@ -99,7 +99,8 @@ type Objects struct {
 	SessionPolicies []*Object[v1alpha1.SessionPersistencePolicy]
 	TrafficPolicies []*Object[gatewayxv1alpha1.XBackendTrafficPolicy]
 	Backends        []*Object[XBackend]
-	// Platform are objects of the control plane's own kinds (Options.Own); their Written is all that is known of them.
+	// Platform are objects of the control plane's own kinds (Options.PlatformKinds); their Written is all that is known of
+	// them.
 	Platform []*Object[Platform]
 
 	// Hosts are those that a control plane knows besides Services.

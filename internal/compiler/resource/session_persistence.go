@@ -181,7 +181,8 @@ func (a *admitter) warnRefused(
 				d,
 				e.Field,
 				fmt.Sprintf("is no field of Gateway API %s: its API server refuses the %s, "+
-					"or drops the field without a word where fields are not validated%s", server, d.StringAt("kind"), sayWhere(e.Field)),
+					"or drops the field without a word where fields are not validated%s",
+					server, d.StringAt("kind"), sayWhere(e.Field)),
 			)
 		default:
 			a.rep.WarnAt(report.DroppedField, d, e.Field, fmt.Sprintf("the API server of Gateway API %s refuses the %s: %s",

@@ -16,7 +16,7 @@ import (
 // InlineSession is what a sessionPersistence of a rule, an XBackend or an XBackendTrafficPolicy writes.
 type InlineSession struct {
 	Settings v1alpha1.SessionSettings
-	// Release is the generation that the fields show, Telling the names of those that do (S18).
+	// Release is the API release that the fields show, ReleaseFields the names of those that do (S18).
 	Release       APIRelease
 	ReleaseFields []string
 }

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// APIRelease is a generation of the session persistence API, by the meaning that it has (S17). The seed's is that
+// APIRelease is a release of the session persistence API, by the meaning that it has (S17). The seed's is that
 // of Gen16.
 type APIRelease uint8
 

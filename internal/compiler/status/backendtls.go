@@ -20,11 +20,8 @@ func (b *builder) writeBackendTLS() {
 			continue
 		}
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
-		b.addObject(
-			p.Value.TypeMeta,
-			p.Value.ObjectMeta,
-			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listBackendTLSEntries(p)),
-		)
+		now := b.newPolicyStatus(p.Value.ObjectMeta, was, b.listBackendTLSEntries(p))
+		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, now)
 	}
 }
 

@@ -25,11 +25,8 @@ func (b *builder) writeLoadBalancers() {
 			continue
 		}
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
-		b.addObject(
-			p.Value.TypeMeta,
-			p.Value.ObjectMeta,
-			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listLoadBalancerEntries(p)),
-		)
+		now := b.newPolicyStatus(p.Value.ObjectMeta, was, b.listLoadBalancerEntries(p))
+		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, now)
 	}
 }
 

@@ -82,7 +82,8 @@ func newTryRequest(host *routev3.VirtualHost, route *routev3.Route) *TryRequest 
 		return nil
 	}
 	try := &TryRequest{Domain: host.Domains[0], Path: path}
-	text := route.GetMetadata().GetFilterMetadata()[policyconfig.RouteMetadata].GetFields()[policyconfig.RouteField].GetStringValue()
+	fields := route.GetMetadata().GetFilterMetadata()[policyconfig.RouteMetadata].GetFields()
+	text := fields[policyconfig.RouteField].GetStringValue()
 	if first := gjson.Get(text, "0"); first.Exists() {
 		try.Session = true
 		if first.Get("type").String() == string(policyconfig.TypeHeader) {

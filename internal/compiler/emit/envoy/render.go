@@ -27,7 +27,8 @@ import (
 //     (renderItems).
 //  2. In YAML, package protoyaml puts texts in while it writes the message, for only then is it known how far to the
 //     right they stand (writeBootstrap). The filter's configuration is written once; aliases refer to it.
-//  3. As protobuf's bytes, which are the same wherever they stand, items follow the message that they are a part of (joinRoutes).
+//  3. As protobuf's bytes, which are the same wherever they stand, items follow the message that they are a part of
+//     (joinRoutes).
 
 // placeholder is the name of what stands for all clusters, the domain of what stands for all virtual hosts, and the
 // text that stands for the filter's configuration.

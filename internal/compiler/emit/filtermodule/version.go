@@ -29,7 +29,8 @@ func JudgeEnvoy(version string) (fault, doubt string) {
 			"use Envoy 1.%d or newer, or --filter wasm", version, oldestLoading, oldestTried), ""
 	case major > 1 || minor < oldestTried || minor > newestTried:
 		return "", fmt.Sprintf("the native filter was not tried with Envoy %s, but with 1.%d and 1.%d: "+
-			"an interface that has changed can end Envoy; --filter wasm does not depend on it", version, oldestTried, newestTried)
+			"an interface that has changed can end Envoy; --filter wasm does not depend on it",
+			version, oldestTried, newestTried)
 	}
 	return "", ""
 }

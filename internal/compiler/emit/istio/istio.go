@@ -24,7 +24,7 @@ import (
 const Target = "istio"
 
 // Kinds are those that Istio serves, and limpet reads for what it writes beside them.
-var Kinds = []schema.GroupVersionKind{gatewayv1.SchemeGroupVersion.WithKind(object.KindListenerSet)}
+var Kinds = []schema.GroupVersionKind{{Group: gatewayv1.GroupName, Version: "v1", Kind: object.KindListenerSet}}
 
 // Options is what the user says besides the documents.
 type Options struct {
