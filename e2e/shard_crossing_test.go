@@ -28,7 +28,8 @@ func TestShardsCross(t *testing.T) {
 			d.Routes = d.Routes[:1]
 			for i := range to {
 				d.Routes = append(d.Routes, harness.Route{
-					Name: fmt.Sprintf("more-%d", i), Hostnames: []string{fmt.Sprintf("more-%d.example.com", i)}, Rules: []harness.Rule{harness.PlainRule("", "pods")},
+					Name: fmt.Sprintf("more-%d", i), Hostnames: []string{fmt.Sprintf("more-%d.example.com", i)},
+					Rules: []harness.Rule{harness.PlainRule("", "pods")},
 				})
 			}
 		})

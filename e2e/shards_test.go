@@ -63,7 +63,8 @@ func withoutShards(t *testing.T) []string {
 }
 
 // TestShards asks an Envoy with a table of routes for each shard and one with a whole table the same random requests, over random
-// configurations with hosts under wildcards and without, and wants the same answers: whatever the spelling of the host, from plain HTTP and TLS.
+// configurations with hosts under wildcards and without, and wants the same answers: whatever the spelling of the host, from plain HTTP
+// and TLS.
 func TestShards(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(uint64(harness.Size(1, time.Now().UnixNano())), 33)) //nolint:gosec // a fixed sample but for long runs

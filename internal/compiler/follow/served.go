@@ -181,8 +181,8 @@ func isSamePacked(a, b envoy.Packed) bool {
 	return a.Name == b.Name && len(a.Content) == len(b.Content) && &a.Content[0] == &b.Content[0]
 }
 
-// packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed, with those of shards where sites have
-// some.
+// packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed, with those of shards where
+// sites have some.
 func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener, sharded map[string]bool) (all []envoy.Packed, err error) {
 	for _, l := range listeners {
 		for _, s := range m.listSites(l) {
