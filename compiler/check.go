@@ -21,7 +21,8 @@ import (
 type CheckResult struct {
 	// Rows say of each object with a status, and of whatever else there is something to say of, what became of it.
 	Rows []status.Row
-	// Objects are the objects' statuses. All says that no other object has one; else Without are those that have none any more.
+	// Objects are the objects' statuses. All says that no other object has one; else Without are those that have none any
+	// more.
 	Objects []status.Object
 	All     bool
 	Without []object.Ref
@@ -46,8 +47,8 @@ func (c *CheckResult) Worst() Verdict {
 // difference. The error is about the options; what is wrong with the input is in the result.
 func Check(sources []Source, o Options) (*CheckResult, error) { return check(sources, o, true) }
 
-// Statuses is Check for those who want the objects' statuses and no rows: what rows say of places in documents takes reading
-// them once more.
+// Statuses is Check for those who want the objects' statuses and no rows: what rows say of places in documents takes
+// reading them once more.
 func Statuses(sources []Source, o Options) (*CheckResult, error) { return check(sources, o, false) }
 
 func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
@@ -69,10 +70,14 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 		return nil, err
 	}
 	result, warnings := o.buildStatuses(status.Input{
-		Objects: j.objects, Attachments: j.Topology.Attachments, Decisions: j.Decisions, Traffic: j.Traffic, Withheld: j.findWithheld,
+		Objects: j.objects, Attachments: j.Topology.Attachments, Decisions: j.Decisions, Traffic: j.Traffic,
+		Withheld: j.findWithheld,
 	}, j.rep, j.servesNothing())
 	if controlled {
-		result.Objects = slices.DeleteFunc(result.Objects, func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) })
+		result.Objects = slices.DeleteFunc(
+			result.Objects,
+			func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) },
+		)
 	}
 	if withRows {
 		idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
@@ -99,7 +104,8 @@ func (o *Options) buildStatuses(in status.Input, rep *report.Report, servesNothi
 	served := cmp.Or(o.served(), &Served{})
 	reportRejected(&in, served, rep)
 	reportParameters(&in, served, rep)
-	in.Problems, in.Proxies, in.Unacknowledged, in.Ended = rep.Problems(), served.Proxies, served.Unacknowledged, served.Ended
+	in.Problems, in.Proxies = rep.Problems(), served.Proxies
+	in.Unacknowledged, in.Ended = served.Unacknowledged, served.Ended
 	in.Current, in.Now = o.CurrentStatus, o.Time
 	result := &CheckResult{All: true, PassedOver: in.Objects.PassedOver}
 	if servesNothing && !o.AllowEmpty {
@@ -117,8 +123,8 @@ func (j *analysis) findWithheld(d *policy.Decision) string {
 	return j.Plan.Withheld[ir.RulePlace{Route: p.Route, Rule: d.Rule, Gateway: p.Gateway, Listener: p.Listener}]
 }
 
-// reportDifferences warns of the rules whose sessions end when the input takes the place of Options.Since, and lists the
-// values that change in rules whose own documents do not.
+// reportDifferences warns of the rules whose sessions end when the input takes the place of Options.Since, and lists
+// the values that change in rules whose own documents do not.
 func (j *analysis) reportDifferences(o *Options) error {
 	if o.Since == nil {
 		return nil
@@ -129,7 +135,8 @@ func (j *analysis) reportDifferences(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("the earlier input: %w", err)
 	}
-	for _, e := range policy.FindEndedSessions([]*policy.Sessions{before.Decisions.Sessions()}, []*policy.Sessions{j.Decisions.Sessions()}) {
+	for _, e := range policy.FindEndedSessions([]*policy.Sessions{before.Decisions.Sessions()},
+		[]*policy.Sessions{j.Decisions.Sessions()}) {
 		j.rep.WarnAt(report.SessionsEnd, e.Route, e.Path(), "the sessions of a rule end: "+e.Why)
 	}
 	for _, c := range policy.FindChangedValues(before.Decisions, j.Decisions) {
@@ -142,7 +149,13 @@ func (j *analysis) reportDifferences(o *Options) error {
 func reportRejected(in *status.Input, served *Served, rep *report.Report) {
 	for _, g := range in.Attachments.Gateways {
 		if words := served.Rejected[g.Gateway.Key()]; words != "" {
-			rep.WarnForAt(report.EnvoyRejects, g.Gateway, status.ReasonRejected, "", "an Envoy does not take all of its configuration: "+words)
+			rep.WarnForAt(
+				report.EnvoyRejects,
+				g.Gateway,
+				status.ReasonRejected,
+				"",
+				"an Envoy does not take all of its configuration: "+words,
+			)
 		}
 	}
 }
@@ -160,7 +173,13 @@ func reportParameters(in *status.Input, served *Served, rep *report.Report) {
 			continue
 		}
 		if words := served.ClassParameters[c.Name]; words != "" {
-			rep.WarnForAt(report.InvalidParameters, c, string(gatewayv1.GatewayClassReasonInvalidParameters), "spec.parametersRef", words)
+			rep.WarnForAt(
+				report.InvalidParameters,
+				c,
+				string(gatewayv1.GatewayClassReasonInvalidParameters),
+				"spec.parametersRef",
+				words,
+			)
 		}
 	}
 }

@@ -68,11 +68,11 @@ type Result struct {
 	PrivateKeys bool
 	// Served is what the proxies of each Gateway discover from a server, or those of all, with EnvoyOptions.Served.
 	Served []*envoy.Served
-	// LongestUnused is the longest time for which a session goes on without a request, with EnvoyOptions.Served: for so long a
-	// key verifies that no longer signs.
+	// LongestUnused is the longest time for which a session goes on without a request, with EnvoyOptions.Served: for so
+	// long a key verifies that no longer signs.
 	LongestUnused time.Duration
-	// Draining are the hosts that terminate and still serve, for the next Served.Draining. Until is when the same input will
-	// give another result, because the drain limit of one of them will have passed; zero is never.
+	// Draining are the hosts that terminate and still serve, for the next Served.Draining. Until is when the same input
+	// will give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []HostKey
 	Until    time.Time
 	// Pods are the pods at addresses, for who remembers them for the next Served.Owners. Unsettled says that some are no
@@ -91,8 +91,9 @@ type Result struct {
 }
 
 // Compile compiles documents. What no API server would admit, and what limpet does not support, is left out: a rule, a
-// listener or an object, and all objects of a file that can't be read; Result.Warnings says so. The error is of type Errors
-// when nothing comes out: no listener is left, or, with Options.Strict, anything is at fault. Any other error is about the options.
+// listener or an object, and all objects of a file that can't be read; Result.Warnings says so. The error is of type
+// Errors when nothing comes out: no listener is left, or, with Options.Strict, anything is at fault. Any other error is
+// about the options.
 func Compile(sources []Source, o Options) (result *Result, err error) {
 	defer func() { o.Cache.endCompilation(err == nil) }()
 	j, err := analyze(sources, &o)
@@ -173,8 +174,10 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	j.objects.Controller = gatewayv1.GatewayController(o.ControllerName)
 	j.followSelection(o)
 	j.Part = pipeline.Run(pipeline.Input{
-		Settings: o.pipelineSettings(settings), Objects: j.objects, Listening: o.listening(settings, newOrder(sources, j.objects)),
-		HeldNames: o.heldNames(), Selection: j.selection, Draining: o.newDraining(), Owners: o.newOwners(), Nodes: o.nodes(), Cache: cache.steps,
+		Settings: o.pipelineSettings(settings), Objects: j.objects,
+		Listening: o.listening(settings, newOrder(sources, j.objects)),
+		HeldNames: o.heldNames(), Selection: j.selection, Draining: o.newDraining(), Owners: o.newOwners(), Nodes: o.nodes(),
+		Cache: cache.steps,
 	}, j.rep)
 	if j.Plan.Proxy != nil {
 		if o.Target != TargetEnvoy {

@@ -6,7 +6,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// explainEmpty gives the problem of an input of which nothing is served, with what would change that, by what else there is to say.
+// explainEmpty gives the problem of an input of which nothing is served, with what would change that, by what else
+// there is to say.
 func explainEmpty(problems []Problem, passedOver map[string]int) Problem {
 	var noClass, otherClass, refused bool
 	for _, p := range problems {
@@ -17,8 +18,8 @@ func explainEmpty(problems []Problem, passedOver map[string]int) Problem {
 	why := "there is no Gateway in the input"
 	switch {
 	case noClass:
-		why = "a Gateway counts when its GatewayClass is in the input and has limpet's controllerName; with --assume-class, which takes no " +
-			"value, a class that is not in the input counts as limpet's"
+		why = "a Gateway counts when its GatewayClass is in the input and has limpet's controllerName; with " +
+			"--assume-class, which takes no value, a class that is not in the input counts as limpet's"
 	case refused:
 		why = "what is said before this says why"
 	case otherClass:
@@ -26,5 +27,9 @@ func explainEmpty(problems []Problem, passedOver map[string]int) Problem {
 	case passedOver["Ingress"] > 0:
 		why += ", and limpet reads no Ingress: docs/migrate.md has what to write in its place"
 	}
-	return Problem{Code: report.NothingServed, LeftOut: true, Message: "no listener is left, so nothing would be served: " + why}
+	return Problem{
+		Code:    report.NothingServed,
+		LeftOut: true,
+		Message: "no listener is left, so nothing would be served: " + why,
+	}
 }

@@ -18,16 +18,22 @@ type RetiredKey struct {
 // takeEnded gives what changes have ended of routes' sessions since this was last asked for.
 func (f *Follower) takeEnded(c Changes) map[object.Ref]Ended {
 	all := map[object.Ref]Ended{}
-	note := func(e policy.EndedSessions, why string) {
+	note := func(e policy.EndedSessions, edit Ended) {
 		ref := e.Route.Ref()
-		all[ref] = all[ref].Add(Ended{Generation: e.Route.Value.Generation, At: c.Time, Rules: e.Had, Why: []string{why}})
+		edit.Generation, edit.At, edit.Rules = e.Route.Value.Generation, c.Time, e.Had
+		if was := all[ref]; was.File != "" {
+			edit.File, edit.Line = was.File, was.Line
+		}
+		all[ref] = all[ref].Add(edit)
 	}
 	for _, e := range f.state.TakeEnded() {
-		note(e, e.Path()+": "+e.Why)
+		file, line := e.Route.Locate(e.Path())
+		note(e, Ended{Why: []string{e.Path() + ": " + e.Why}, File: file, Line: line})
 	}
 	for _, key := range c.Retired {
+		why := fmt.Sprintf("the key %q, with which they may be signed, is in the ring no more", key.ID)
 		for _, e := range f.state.LongLived(key.Unused) {
-			note(e, fmt.Sprintf("the key %q, with which they may be signed, is in the ring no more", key.ID))
+			note(e, Ended{Why: []string{why}})
 		}
 	}
 	return all

@@ -162,12 +162,22 @@ func TestStatusesOfEachChange(t *testing.T) {
 
 // statusWords are what becomes of words.
 var statusWords = [][2]string{
-	{"name: cart, port", "name: none, port"}, {"name: own, port", "name: cart, port"}, {"kind: XBackend, name: outside", "kind: XBackend, name: none"},
-	{"parentRefs: [{name: web}]", "parentRefs: [{name: lone}]"}, {"example.com", "example.org"}, {"allowedRoutes: {namespaces: {from: All}}", "hostname: x.org"},
-	{"kind: Service, name: cart}", "kind: Service, name: own}"}, {"kind: Gateway, name: web}", "kind: Gateway, name: lone}"},
-	{"port: 8082", "port: 8080"}, {"port: 9000", "port: 8081"}, {"sessionName: OWN", "sessionName: 'no good'"}, {"port: 80}", "port: 81}"},
-	{"name: tcp, namespace", "labels: {a: b}, name: tcp, namespace"}, {"sessionPersistence", "name: one, sessionPersistence"},
-	{"limpet.dev/gateway-controller", "example.com/other"}, {"rules: [{", "rules: [{name: a, matches: [{path: {type: Exact, value: x}}]}, {"},
+	{"name: cart, port", "name: none, port"},
+	{"name: own, port", "name: cart, port"},
+	{"kind: XBackend, name: outside", "kind: XBackend, name: none"},
+	{"parentRefs: [{name: web}]", "parentRefs: [{name: lone}]"},
+	{"example.com", "example.org"},
+	{"allowedRoutes: {namespaces: {from: All}}", "hostname: x.org"},
+	{"kind: Service, name: cart}", "kind: Service, name: own}"},
+	{"kind: Gateway, name: web}", "kind: Gateway, name: lone}"},
+	{"port: 8082", "port: 8080"},
+	{"port: 9000", "port: 8081"},
+	{"sessionName: OWN", "sessionName: 'no good'"},
+	{"port: 80}", "port: 81}"},
+	{"name: tcp, namespace", "labels: {a: b}, name: tcp, namespace"},
+	{"sessionPersistence", "name: one, sessionPersistence"},
+	{"limpet.dev/gateway-controller", "example.com/other"},
+	{"rules: [{", "rules: [{name: a, matches: [{path: {type: Exact, value: x}}]}, {"},
 }
 
 // loadStatuses gives the world of that test, with a policy for a Service that more Gateways lead to than its status can list.

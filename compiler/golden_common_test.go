@@ -106,7 +106,6 @@ var commonPartList = []commonPart{
 	{"parent", "session-cookie", "status/2/status/parents/0", ""},
 	{"route", "session-cookie", "status/2", ""},
 	{"secure-on-plain-http", "session-cookie", "warnings/0", ""},
-	{"route-on-plain-http", "session-cookie", "warnings/1", ""},
 	{"web", "lb-conflict", "status/3/status/ancestors/0/ancestorRef", ""},
 	{"ancestor", "lb-conflict", "status/3/status/ancestors/0", "conditions"},
 }

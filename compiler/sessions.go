@@ -20,6 +20,8 @@ type Sessions struct {
 	// of them.
 	Endpoints []SessionEndpoint
 	Backends  []string
+	// Empty says that the input has no object of a kind that is served.
+	Empty bool
 }
 
 // SessionEndpoint is a port of an endpoint.
@@ -42,7 +44,7 @@ func ReadSessions(sources []Source, o Options) (*Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sessions{}
+	s := &Sessions{Empty: j.objects.IsEmpty()}
 	for _, path := range j.Decisions.Paths {
 		s.Policies = append(s.Policies, path.Policies...)
 	}

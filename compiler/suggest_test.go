@@ -75,8 +75,8 @@ func TestSuggestNames(t *testing.T) {
 		"there is no Gateway other/edge in the input: the route does not attach; there is one in the namespace shop",
 		"there is no Service shop/account-v-1 in the input: its share of the traffic gets 500; did you mean account-v1?",
 		"there is no HTTPRoute shop/acount in the input: the policy has no effect there; did you mean account?",
-		"there is no HTTPRoute shop/account, sectionName profil in the input: the policy has no effect there; did you mean profile?",
-		"there is no HTTPRoute shop/account, sectionName something-else in the input: the policy has no effect there; it has: profile",
+		"HTTPRoute shop/account has no rule named \"profil\": the policy has no effect there; did you mean profile?",
+		"HTTPRoute shop/account has no rule named \"something-else\": the policy has no effect there; it has: profile",
 	} {
 		for where, all := range map[string][]string{"check": rows, "compile": warnings} {
 			if !strings.Contains(strings.Join(all, "\n"), want) {

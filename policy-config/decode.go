@@ -76,28 +76,44 @@ func findField[T any](fields []field[T], name string) int {
 	return -1
 }
 
-// similar is the name of the field that was probably meant: the same but for case, hyphens and underscores.
+// similar is the name of the field that was probably meant: the same but for case, hyphens and underscores, or else one
+// that a slip of a letter makes of it.
 func similar[T any](fields []field[T], name string) string {
+	word, near := letters(name), ""
 	for i := range fields {
-		if sameLetters(fields[i].name, name) {
+		switch other := letters(fields[i].name); {
+		case other == word:
 			return fields[i].name
+		case near == "" && isSlip(other, word):
+			near = fields[i].name
 		}
 	}
-	return ""
+	return near
 }
 
-func sameLetters(name, other string) bool {
-	at := 0
-	for i := range len(other) {
-		if other[i] == '-' || other[i] == '_' {
-			continue
+// letters are a name's in lower case, without hyphens and underscores.
+func letters(name string) string {
+	b := make([]byte, 0, len(name))
+	for i := range len(name) {
+		if c := name[i]; c != '-' && c != '_' {
+			b = append(b, lower(c))
 		}
-		if at == len(name) || lower(other[i]) != lower(name[at]) {
-			return false
-		}
-		at++
 	}
-	return at == len(name)
+	return string(b)
+}
+
+// isSlip tells whether a letter is missing, wrong or too many in one of two words, or two changed places.
+func isSlip(a, b string) bool {
+	if min(len(a), len(b)) < 3 {
+		return false // of two letters any word may be made
+	}
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return len(a) <= 1 && len(b) <= 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
 func lower(c byte) byte {

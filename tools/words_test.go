@@ -66,10 +66,12 @@ func TestWords(t *testing.T) {
 	w, files := readHouseWords(t), 0
 	found := map[string]int{}
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == ".git" || entry.Name() == "dist") {
-			return errOr(err, entry)
-		}
-		if !strings.HasSuffix(path, ".go") || strings.HasPrefix(entry.Name(), "zz_") {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains([]string{"testdata", ".git", "dist"}, entry.Name()):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go"), strings.HasPrefix(entry.Name(), "zz_"):
 			return nil
 		}
 		files++
@@ -97,13 +99,6 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s has none of the words: take it off tools/words.txt", folder)
 		}
 	}
-}
-
-func errOr(err error, entry fs.DirEntry) error {
-	if err == nil && entry.IsDir() {
-		return filepath.SkipDir
-	}
-	return err
 }
 
 // inspectWords visits the names that a file declares, the metrics that it names and its messages, each with the word that it has.

@@ -60,14 +60,10 @@ func start(name string, command []string, routes int) (*contestant, error) {
 	}
 	c.address = "127.0.0.1:" + strconv.Itoa(ports[0])
 	local := strings.NewReplacer(
-		"10.0.0.1",
-		"127.0.0.1",
-		"- addresses: [10.0.0.2]\n",
-		"",
-		"port: 8080",
-		"port: "+c.backends[0],
-		"port: 80}]}",
-		"port: "+strconv.Itoa(ports[0])+"}]}",
+		"10.0.0.1", "127.0.0.1",
+		"- addresses: [10.0.0.2]\n", "",
+		"port: 8080", "port: "+c.backends[0],
+		"port: 80}]}", "port: "+strconv.Itoa(ports[0])+"}]}",
 	)
 	for _, s := range scaletest.MakeRoutes(routes) {
 		if err := os.WriteFile(filepath.Join(folder, s.Name), []byte(local.Replace(string(s.Data))), 0o600); err != nil {

@@ -44,7 +44,7 @@ func (l *listingFlags) choose(rows []status.Row) (shown []status.Row) {
 }
 
 func (l *listingFlags) hangs(reason string) bool {
-	for kind := range l.denied {
+	for kind := range l.listing.Denied {
 		if slices.Contains(hanging[kind], reason) {
 			return true
 		}

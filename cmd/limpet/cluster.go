@@ -22,7 +22,10 @@ func connect(kubeconfig, context string) (config *rest.Config, namespace string,
 	if kubeconfig == "" {
 		rules = clientcmd.NewDefaultClientConfigLoadingRules()
 	}
-	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		rules,
+		&clientcmd.ConfigOverrides{CurrentContext: context},
+	)
 	has, err := from.RawConfig()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -44,7 +47,8 @@ func connect(kubeconfig, context string) (config *rest.Config, namespace string,
 // setClient has clients say who they are. The API server's own flow control takes the place of theirs.
 func setClient(config *rest.Config) { config.QPS, config.UserAgent = -1, "limpet/"+programVersion() }
 
-// explainAPIServer says which API server an error is about that keeps it from answering. What it answers is told as it is.
+// explainAPIServer says which API server an error is about that keeps it from answering. What it answers is told as it
+// is.
 func explainAPIServer(host string, err error) error {
 	var unanswered *url.Error
 	if !errors.As(err, &unanswered) {

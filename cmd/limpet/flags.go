@@ -2,11 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,6 +18,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/gctune"
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 // inputFlags say what to read and how to understand it. Each command that reads objects registers those that mean something to it.
@@ -34,6 +37,8 @@ type inputFlags struct {
 	once []compiler.Source
 	// elsewhere says that the objects do not come from files.
 	elsewhere bool
+	// subject is that of registerForSessions.
+	subject string
 	// listing, of commands that have it, says that they are an API server's.
 	listing *listingFlags
 }
@@ -74,8 +79,10 @@ func (f *inputFlags) registerSources(flags *pflag.FlagSet) {
 	f.kinds.register(flags)
 }
 
-// registerForSessions is for commands that look for sessions, in files or in a cluster: all that may have them.
-func (f *inputFlags) registerForSessions(flags *pflag.FlagSet) {
+// registerForSessions is for commands that look for sessions, in files or in a cluster: all that may have them. subject
+// says where that is which a session is looked for by, for who gives it with -f.
+func (f *inputFlags) registerForSessions(flags *pflag.FlagSet, subject string) {
+	f.subject = subject
 	f.registerFiles(flags)
 	f.kinds.register(flags)
 	f.registerListing(flags)
@@ -88,7 +95,16 @@ func (f *inputFlags) registerFiles(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringArrayVarP(&f.paths, "file", "f", nil,
 		"read `PATH`: a file, a folder (all *.yaml, *.yml, *.json below it), a pattern,\n"+
-			"several of these with commas, a URL or - for standard input; -f may be left out")
+			"several of these with commas, a URL or - for standard input"+bareFiles)
+}
+
+// bareFiles is said of -f by commands whose arguments are files of objects too.
+const bareFiles = "; -f may be left out"
+
+// forgetBareFiles is for commands whose argument is something else.
+func forgetBareFiles(flags *pflag.FlagSet) {
+	file := flags.Lookup("file")
+	file.Usage = strings.TrimSuffix(file.Usage, bareFiles)
 }
 
 // has tells whether files are named.
@@ -166,7 +182,12 @@ func (f *inputFlags) readSessions(stdin io.Reader, target string) (*compiler.Ses
 	if err != nil {
 		return nil, err
 	}
-	return compiler.ReadSessions(sources, f.checkOptions(target))
+	sessions, err := compiler.ReadSessions(sources, f.checkOptions(target))
+	if err == nil && sessions.Empty && f.has() {
+		err = fmt.Errorf("-f %s: no object of a kind that limpet serves: -f names objects; %s",
+			message.MakePrintable(strings.Join(f.paths, ",")), f.subject)
+	}
+	return sessions, err
 }
 
 // checkWatchable refuses what does not show when it changes.

@@ -24,13 +24,12 @@ import (
 type listingFlags struct {
 	kubeconfig, context string
 	all                 bool
-	// denied are the kinds that could not be read, or not outside of the namespace.
-	denied map[string]string
 	// namespace is the one whose objects are shown, once they are read; empty for all.
 	namespace string
 	stderr    io.Writer
 	flags     *pflag.FlagSet // the command's
-	listing   *kubernetes.Listing
+	// listing is what was read.
+	listing *kubernetes.Listing
 	// reading is how limpet serve understands the objects; nil where it does not say.
 	reading *reading
 }
@@ -85,44 +84,42 @@ func (f *inputFlags) readListed() ([]compiler.Source, error) {
 	l.namespace, config.Timeout = cmp.Or(f.kinds.namespace, own), listWithin
 	ctx, stop := context.WithTimeout(context.Background(), listWithin)
 	defer stop()
-	listing, err := kubernetes.List(ctx, config, l.namespace)
-	if err != nil {
+	if l.listing, err = kubernetes.List(ctx, config, l.namespace); err != nil {
 		return nil, explainAPIServer(config.Host, err)
 	}
-	l.denied = listing.Denied
-	for _, kind := range slices.Sorted(maps.Keys(l.denied)) {
+	denied := l.listing.Denied
+	for _, kind := range slices.Sorted(maps.Keys(denied)) {
 		message.PrintWarning(
 			l.stderr,
-			"what hangs on objects of kind "+kind+" is unknown: "+message.MakePrintable(l.denied[kind]),
+			"what hangs on objects of kind "+kind+" is unknown: "+message.MakePrintable(denied[kind]),
 		)
 	}
-	l.listing = listing
-	if err := f.askServer(ctx, config, listing); err != nil {
+	if err := f.askServer(ctx, config); err != nil {
 		return nil, err
 	}
 	if l.all {
 		l.namespace = ""
 	}
-	return listing.Sources, nil
+	return l.listing.Sources, nil
 }
 
 // askServer has the objects be understood as limpet serve in the cluster does, and says whether they are.
-func (f *inputFlags) askServer(ctx context.Context, config *rest.Config, listing *kubernetes.Listing) error {
+func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) error {
+	l := f.listing
 	replica, has, err := askReading(ctx, config, f.policies.classNamespace, f.kinds.controller)
 	if err != nil {
 		message.Printf(
-			f.listing.stderr,
-			"these are the objects of %s by this command's options: those of 'limpet serve', and what it remembers "+
-				"of names and addresses, are not known here: %s",
+			l.stderr,
+			"objects of %s; the options and the memory of 'limpet serve' are not known here: %s",
 			config.Host,
 			message.MakePrintable(err.Error()),
 		)
 		return nil
 	}
-	f.adopt(has.Options, f.listing.flags)
-	if target := f.listing.target(); target != compiler.TargetEnvoy {
+	f.adopt(has.Options, l.flags)
+	if target := l.target(); target != compiler.TargetEnvoy {
 		message.Printf(
-			f.listing.stderr,
+			l.stderr,
 			"these are the objects of %s by the options of 'limpet serve' in Pod %s; it serves Envoys of its own, "+
 				"so that what it remembers of names and addresses, and --zone, do not count with -t %s",
 			config.Host,
@@ -131,15 +128,15 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config, listing
 		)
 		return nil
 	}
-	adoptFlag(f.listing.flags, "zone", &f.zone, has.Options.Zone)
-	f.listing.reading = has
+	adoptFlag(l.flags, "zone", &f.zone, has.Options.Zone)
+	l.reading = has
 	message.Printf(
-		f.listing.stderr,
+		l.stderr,
 		"these are the objects of %s by the options and the memory of 'limpet serve' in Pod %s",
 		config.Host,
 		replica,
 	)
-	return listing.Readdress(has.Given)
+	return l.listing.Readdress(has.Given)
 }
 
 // target is what the command is for.
@@ -153,12 +150,12 @@ func (l *listingFlags) target() compiler.Target {
 // set has a compilation know what limpet serve knows.
 func (l *listingFlags) set(o *compiler.Options) {
 	o.AssumeAdmitted, o.AllowEmpty = true, true
-	known := controller.Known{Nodes: l.listing.Nodes}
 	switch {
 	case l.reading != nil:
 		l.reading.Known.Set(o)
 		o.LoggedHeaders, o.Envoy.Served.Proxies = l.reading.Options.LoggedHeaders, l.listing.Proxies
 	case l.target() == compiler.TargetEnvoy:
+		known := controller.Known{Nodes: l.listing.Nodes}
 		known.Set(o)
 	}
 }

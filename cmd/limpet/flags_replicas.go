@@ -74,7 +74,7 @@ func findReplicas(ctx context.Context, of *kubernetes.Replicas) ([]kubernetes.Re
 	all, err := of.List(ctx)
 	err = explainAPIServer(of.Config.Host, err)
 	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("no Pod of limpet serve runs in the namespace %s: none has the labels of its chart, %s",
+		err = fmt.Errorf("no Pod in the namespace %s has the labels of limpet's chart, %s",
 			of.Namespace, kubernetes.ReplicaLabels)
 	}
 	return all, err

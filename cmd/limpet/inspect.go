@@ -63,7 +63,8 @@ func newInspect() *cobra.Command {
 		Args:    ic.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return ic.run(c, time.Now()) },
 	}
-	ic.input.registerForSessions(c.Flags())
+	ic.input.registerForSessions(c.Flags(), "the text is standard input or the argument FILE")
+	forgetBareFiles(c.Flags())
 	ic.input.policies.registerRelease(c.Flags())
 	registerTarget(c.Flags(), &ic.target, "what the input is compiled for,")
 	registerRing(c.Flags(), &ic.keysFile)
@@ -109,24 +110,26 @@ func isThere(path string) bool {
 }
 
 func (ic *inspectCommand) run(c *cobra.Command, now time.Time) error {
-	text, err := ic.read(c.InOrStdin())
-	if err != nil {
-		return err
-	}
 	in := inspect.Input{At: now}
 	if ic.at != "" {
 		at, _ := policyconfig.ParseTime(ic.at)
 		in.At = time.Unix(int64(at), 0)
 	}
 	if ic.keysFile != "" || os.Getenv(policyconfig.DefaultKeysEnv) != "" {
+		var err error
 		if in.Keys, err = readRing(ic.keysFile, c.ErrOrStderr()); err != nil {
 			return err
 		}
 	}
 	if ic.input.isNamed() {
+		var err error
 		if in.Sessions, err = ic.input.readSessions(c.InOrStdin(), ic.target); err != nil {
 			return err
 		}
+	}
+	text, err := ic.read(c.InOrStdin()) // last: who gives it with -f is not to wait for a terminal
+	if err != nil {
+		return err
 	}
 	findings, err := inspect.Inspect(text, in)
 	if err != nil {

@@ -52,7 +52,7 @@ func newRevoke() *cobra.Command {
 		Args:    r.check,
 		RunE:    func(c *cobra.Command, _ []string) error { return r.run(c, time.Now()) },
 	}
-	r.input.registerForSessions(c.Flags())
+	r.input.registerForSessions(c.Flags(), "the token is standard input")
 	registerTarget(c.Flags(), &r.target, "what the input is compiled for,")
 	registerRing(c.Flags(), &r.keysFile)
 	return c
@@ -70,11 +70,11 @@ func (r *revokeCommand) run(c *cobra.Command, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	text, err := readInspected(c.InOrStdin(), "standard input")
+	sessions, err := r.input.readSessions(c.InOrStdin(), r.target)
 	if err != nil {
 		return err
 	}
-	sessions, err := r.input.readSessions(c.InOrStdin(), r.target)
+	text, err := readInspected(c.InOrStdin(), "standard input")
 	if err != nil {
 		return err
 	}
@@ -95,17 +95,28 @@ func (r *revokeCommand) print(c *cobra.Command, findings []inspect.Finding, now 
 			continue
 		}
 		p, sess := f.Policy, f.Opened
-		message.Printf(c.ErrOrStderr(), "a session of %s, cookie or header %s, on %s since %s, seen last as far as the token knows at %s",
-			p.Name, p.SessionName, sess.Host, formatSeconds(sess.IssuedAt), formatSeconds(sess.LastSeen))
+		message.Printf(
+			c.ErrOrStderr(),
+			"a session of %s, cookie or header %s, on %s since %s, seen last as far as the token knows at %s",
+			p.Name,
+			p.SessionName,
+			sess.Host,
+			formatSeconds(sess.IssuedAt),
+			formatSeconds(sess.LastSeen),
+		)
 		if sess.Parts.ID == 0 {
 			return errors.New("the token has no id of the session: use revocation.hosts, notBefore or epoch")
 		}
-		if entry := fmt.Sprintf("  - %q # %s\n", revocationEntry(p, sess, now), message.MakePrintable(p.Name)); !slices.Contains(entries, entry) {
+		entry := fmt.Sprintf("  - %q # %s\n", revocationEntry(p, sess, now), message.MakePrintable(p.Name))
+		if !slices.Contains(entries, entry) {
 			entries = append(entries, entry)
 		}
 	}
 	if len(entries) == 0 {
-		return fmt.Errorf("standard input: no token of a rule in the input under these keys: %s; 'limpet inspect' says more", why)
+		return fmt.Errorf(
+			"standard input: no token of a rule in the input under these keys: %s; 'limpet inspect' says more",
+			why,
+		)
 	}
 	_, err := fmt.Fprintf(c.OutOrStdout(), "revocation:\n  sessions:\n%s", strings.Join(entries, ""))
 	return err
@@ -128,8 +139,8 @@ func readRing(file string, stderr io.Writer) (ring policyconfig.KeyRing, err err
 	return keyfile.Parse(policyconfig.DefaultKeysEnv, text)
 }
 
-// revocationEntry is the item of revocation.sessions. A session ends at its absoluteTimeout; but one that moves begins anew,
-// and may do so until the entry is live at every proxy.
+// revocationEntry is the item of revocation.sessions. A session ends at its absoluteTimeout; but one that moves begins
+// anew, and may do so until the entry is live at every proxy.
 func revocationEntry(p *policyconfig.Policy, sess token.Session, now time.Time) string {
 	entry := fmt.Sprintf("%016x", sess.Parts.ID)
 	if p.AbsoluteTimeout > 0 {

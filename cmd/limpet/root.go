@@ -41,8 +41,8 @@ func newRoot() *cobra.Command {
 				return printVersion(c.OutOrStdout())
 			}
 			return usagef(
-				"say what to do: compile, run, serve, bootstrap, status, check, describe, explain, image, inspect, keygen, plugin, " +
-					"revoke, ticket or version; 'limpet --help' explains them",
+				"say what to do: compile, run, serve, bootstrap, status, check, describe, explain, image, inspect, keygen, " +
+					"plugin, revoke, ticket or version; 'limpet --help' explains them",
 			)
 		},
 	}

@@ -169,8 +169,8 @@ func (rc *runCommand) checkVersion(stderr io.Writer, program string) error {
 	return nil
 }
 
-// listArgs gives Envoy's arguments, its own flags last. Of a log that is seen among what limpet says it is told to keep to warnings: it
-// begins with a hundred lines of what is built in.
+// listArgs gives Envoy's arguments, its own flags last. Of a log that is seen among what limpet says it is told to keep
+// to warnings: it begins with a hundred lines of what is built in.
 func listArgs(dir string, own []string, seen bool) []string {
 	has := func(flag string) bool {
 		return slices.ContainsFunc(own, func(arg string) bool { return strings.Contains(arg, flag) })
@@ -216,7 +216,8 @@ func write(dir string, files []atomicfile.File) error {
 }
 
 // environment is Envoy's: limpet's own, with a key ring in LIMPET_KEYS where Envoy will look for one, or with the root
-// secret of a sealed ring. A ring that Envoy's filter would refuse is refused here, where the message is easier to find.
+// secret of a sealed ring. A ring that Envoy's filter would refuse is refused here, where the message is easier to
+// find.
 func (rc *runCommand) environment(stderr io.Writer) ([]string, error) {
 	if roots := rc.config.keys.fixed; roots != nil {
 		return append(os.Environ(), policyconfig.RootSecretEnv+"="+keyfile.RootsText(roots)), nil
@@ -232,6 +233,10 @@ func (rc *runCommand) environment(stderr io.Writer) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	message.Printf(stderr, "%s is not set: made a key ring for this run; its sessions end with it", policyconfig.DefaultKeysEnv)
+	message.Printf(
+		stderr,
+		"%s is not set: made a key ring for this run; its sessions end with it",
+		policyconfig.DefaultKeysEnv,
+	)
 	return append(os.Environ(), policyconfig.DefaultKeysEnv+"="+string(ring)), nil
 }

@@ -50,8 +50,13 @@ func (f *clusterFlags) register(flags *pflag.FlagSet) {
 		"`FILE` that says how to reach an API server, instead of -f;\nwithout either, in a Pod, that of its cluster")
 	flags.StringVar(&f.pool, "address-pool", "",
 		"give each Gateway of the cluster that names no address one of `PREFIX`, such as 10.0.9.0/24, instead of --bind")
-	flags.StringVar(&f.rotate, "rotate-keys", "",
-		"put a fresh key into the Secret of --keys after each such `TIME`, as 30d or 12h; the one before verifies until no session needs it")
+	flags.StringVar(
+		&f.rotate,
+		"rotate-keys",
+		"",
+		"put a fresh key into the Secret of --keys after each such `TIME`, as 30d or 12h; the one before verifies until no "+
+			"session needs it",
+	)
 	flags.BoolVar(&f.statuses, "write-status", true, "write what becomes of objects into their statuses")
 	flags.DurationVar(&f.grace, "programmed-grace", 30*time.Second,
 		"how long a Gateway stays Programmed after its last Envoy has gone, or its listeners\nhave changed")
@@ -166,7 +171,8 @@ func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, 
 	return c, c.source.Start(ctx)
 }
 
-// followKeys has the keys come from the Secret, if one is named. Overlap is how long a key verifies that no longer signs.
+// followKeys has the keys come from the Secret, if one is named. Overlap is how long a key verifies that no longer
+// signs.
 func (c *cluster) followKeys(ctx context.Context, keys *keyFlags, overlap func() (time.Duration, bool)) error {
 	if c.flags.keys == "" {
 		return nil
@@ -191,7 +197,13 @@ func (c *cluster) readRoots(ctx context.Context, keys *keyFlags) error {
 	if err != nil {
 		return err
 	}
-	keys.fixed, err = kubernetes.Roots(ctx, client.Secrets(c.flags.namespace), c.flags.root, string(compiler.TargetEnvoy), c.log)
+	keys.fixed, err = kubernetes.Roots(
+		ctx,
+		client.Secrets(c.flags.namespace),
+		c.flags.root,
+		string(compiler.TargetEnvoy),
+		c.log,
+	)
 	return err
 }
 
@@ -215,8 +227,8 @@ func (c *cluster) feed(ctx context.Context, keys *keyFlags, to *controller.Contr
 	}
 }
 
-// lead writes statuses and keeps proxies, which may be nil, while this process leads, until ctx ends. Wake says that something has
-// changed.
+// lead writes statuses and keeps proxies, which may be nil, while this process leads, until ctx ends. Wake says that
+// something has changed.
 func (c *cluster) lead(
 	ctx context.Context, of *controller.Controller, registry prometheus.Registerer, proxies *kubernetes.Proxies,
 ) (wake func()) {
@@ -263,14 +275,24 @@ func (c *cluster) lead(
 	}
 }
 
-// shareAcknowledged tells other replicas which listeners this one's Envoys have acknowledged, until ctx ends; the leader is to call what it
-// gives, which reads what they tell.
-func (c *cluster) shareAcknowledged(ctx context.Context, of *controller.Controller, host string) (readOthers func(context.Context)) {
+// shareAcknowledged tells other replicas which listeners this one's Envoys have acknowledged, until ctx ends; the
+// leader is to call what it gives, which reads what they tell.
+func (c *cluster) shareAcknowledged(
+	ctx context.Context,
+	of *controller.Controller,
+	host string,
+) (readOthers func(context.Context)) {
 	if !c.flags.statuses {
 		return nil
 	}
-	acknowledged, err := kubernetes.NewAcknowledgements(c.config, c.flags.namespace, fmt.Sprintf("%s-%d", host, os.Getpid()),
-		of.Server.Acknowledged, of.AcknowledgedElsewhere, c.log)
+	acknowledged, err := kubernetes.NewAcknowledgements(
+		c.config,
+		c.flags.namespace,
+		fmt.Sprintf("%s-%d", host, os.Getpid()),
+		of.Server.Acknowledged,
+		of.AcknowledgedElsewhere,
+		c.log,
+	)
 	if err != nil {
 		c.log.Error("other replicas are not told what Envoys have acknowledged", "reason", err)
 		return func(context.Context) {}
@@ -281,7 +303,11 @@ func (c *cluster) shareAcknowledged(ctx context.Context, of *controller.Controll
 }
 
 // newStatusWriter makes what writes statuses.
-func (c *cluster) newStatusWriter(ctx context.Context, of *controller.Controller, registry prometheus.Registerer) *kubernetes.StatusWriter {
+func (c *cluster) newStatusWriter(
+	ctx context.Context,
+	of *controller.Controller,
+	registry prometheus.Registerer,
+) *kubernetes.StatusWriter {
 	w := kubernetes.NewStatusWriter(c.source, of.Statuses, c.log)
 	w.Written, w.Metrics = kubernetes.NewStatusMetrics(registry), kubernetes.NewQueueMetrics(registry)
 	c.source.RegisterSize(registry)
@@ -309,7 +335,8 @@ func (f *clusterFlags) awaitEnd() {
 	}
 }
 
-// settle is how long changes of an API server wait for others. Of files it is not counted: they are looked at now and then.
+// settle is how long changes of an API server wait for others. Of files it is not counted: they are looked at now and
+// then.
 func (sc *serveCommand) settle() time.Duration {
 	if sc.config.input.elsewhere {
 		return kubernetes.Settle

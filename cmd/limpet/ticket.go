@@ -49,7 +49,8 @@ func newTicket() *cobra.Command {
 		Args:    tc.check,
 		RunE:    func(c *cobra.Command, args []string) error { return tc.run(c, args[0], time.Now()) },
 	}
-	tc.input.registerForSessions(c.Flags())
+	tc.input.registerForSessions(c.Flags(), "the scope is the argument")
+	forgetBareFiles(c.Flags())
 	registerRing(c.Flags(), &tc.keysFile)
 	return c
 }

@@ -1,7 +1,6 @@
 package istio
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,8 +9,6 @@ import (
 	"time"
 
 	"istio.io/istio/pkg/config/schema/gatewayapi"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // call makes an empty gRPC call with a session's token, which may be empty. It gives the backend and the token of the answer; the backend
@@ -95,15 +92,8 @@ func (c *canary) checkCalls(t *testing.T, tokens map[string]string) {
 // weighCalls changes the weights of the split in the cluster.
 func (c *canary) weighCalls(t *testing.T, weights [3]int) {
 	t.Helper()
-	for _, o := range documents(t, asCalls(canaryRoute("HTTPRoute", c.port, weights))) {
-		if o["kind"] == "GRPCRoute" {
-			route := convert[gatewayv1.GRPCRoute](t, o)
-			_, err := c.server.KubeClient().GatewayAPI().GatewayV1().GRPCRoutes("app").Update(context.Background(), &route, metav1.UpdateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	routes := c.server.KubeClient().GatewayAPI().GatewayV1().GRPCRoutes("app")
+	updateObject(t, asCalls(canaryRoute("HTTPRoute", c.port, weights)), "GRPCRoute", "app/shop", routes.Update)
 }
 
 // asCalls makes the shop's HTTPRoute a GRPCRoute.

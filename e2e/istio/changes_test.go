@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"testing"
 
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -90,7 +89,7 @@ func (m *world) drainTwo(t *testing.T, d deployment) map[string]*client {
 		c := m.fresh()
 		sessions[c.request(t, "/cart/add").backend] = c
 	}
-	m.endpoints(t, d.withDraining(t, 2))
+	m.endpoints(t, "be", d.withDraining(t, 2))
 	eventually(t, "new sessions avoid the hosts that drain", func() bool { return len(m.spread(t, "/cart/add")) == 1 })
 	return sessions
 }
@@ -103,22 +102,30 @@ func avoidsDraining(t *testing.T, m *world) error {
 	return nil
 }
 
-// endpoints changes the hosts behind the shop's Service in the running server.
-func (m *world) endpoints(t *testing.T, input string) {
+// endpoints changes the hosts behind a Service of the shop's in the running server.
+func (m *world) endpoints(t *testing.T, service, text string) {
 	t.Helper()
-	for _, o := range documents(t, input) {
-		if o["kind"] != "EndpointSlice" || nameOf(o) != "app/be" {
+	slices := m.server.KubeClient().Kube().DiscoveryV1().EndpointSlices("app")
+	updateObject(t, text, "EndpointSlice", "app/"+service, slices.Update)
+}
+
+// updateObject writes an object of a text over the one that is in the cluster.
+func updateObject[T any](
+	t *testing.T, text, kind, name string, update func(context.Context, *T, metav1.UpdateOptions) (*T, error),
+) {
+	t.Helper()
+	for _, o := range documents(t, text) {
+		if o["kind"] != kind || nameOf(o) != name {
 			continue
 		}
-		text, err := yaml.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
+		value := new(T)
+		written, err := yaml.Marshal(o)
+		if err == nil {
+			err = yaml.Unmarshal(written, value)
 		}
-		var slice discoveryv1.EndpointSlice
-		if err := yaml.Unmarshal(text, &slice); err != nil {
-			t.Fatal(err)
+		if err == nil {
+			_, err = update(context.Background(), value, metav1.UpdateOptions{})
 		}
-		_, err = m.server.KubeClient().Kube().DiscoveryV1().EndpointSlices("app").Update(context.Background(), &slice, metav1.UpdateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -180,7 +180,9 @@ func (w *speedWorld) removeRoute(ctx context.Context, i int) error {
 }
 
 // get asks Envoy as a host, and gives the status and who answered.
-func (w *speedWorld) get(t *testing.T, host string) (status int, backend string) { return w.getPath(t, host, "/") }
+func (w *speedWorld) get(t *testing.T, host string) (status int, backend string) {
+	return w.getPath(t, host, "/")
+}
 
 func (w *speedWorld) getPath(t *testing.T, host, path string) (status int, backend string) {
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+net.JoinHostPort("127.0.0.1", fmt.Sprint(w.port))+path, nil)

@@ -207,13 +207,14 @@ func (c *Controller) reread(since time.Time) {
 		c.loop.readError = err.Error()
 		return
 	}
+	recovered := c.loop.readError != ""
 	c.loop.readError = ""
-	if now.equal(&c.loop.input) {
+	if now.equal(&c.loop.input) && !recovered { // that it can be read again is told of, as a change to nothing
 		c.loop.waiting = time.Time{} // what waited was taken back
 		return
 	}
 	since, next := c.takeTurn(&now, since)
-	if !now.equal(&c.loop.input) {
+	if !now.equal(&c.loop.input) || recovered {
 		begun := time.Now()
 		c.loop.input, c.loop.failure = now, ""
 		c.pass(since)

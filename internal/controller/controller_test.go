@@ -115,9 +115,9 @@ func TestPasses(t *testing.T) {
 		{"the same again", []string{goodText, goodText}, nil},
 		{"refused, then good", []string{goodText, brokenText, changedText}, []string{"error: a.yaml:", refused, "limpet: change 2 served in "}},
 		{"not remembered", []string{goodText, "fail", named}, []string{"error: no room", "limpet: change 1 failed; the last good configuration keeps serving"}},
-		{"unreadable", []string{goodText, "error: gone", goodText}, []string{"error: gone", unreadable}},
+		{"unreadable", []string{goodText, "error: gone", goodText}, []string{"error: gone", unreadable, "limpet: change 1 served in "}},
 		{"unreadable, twice alike", []string{goodText, "error: gone", "error: gone"}, []string{"error: gone", unreadable}},
-		{"unreadable, again", []string{goodText, "error: gone", goodText, "error: gone"}, []string{"error: gone", unreadable, "error: gone", unreadable}},
+		{"unreadable, again", []string{goodText, "error: gone", goodText, "error: gone"}, []string{"error: gone", unreadable, "limpet: change 1 served in ", "error: gone", unreadable}},
 		{"the warning of the start", []string{warnedText, "# a comment\n" + warnedText}, []string{"limpet: change 1 served in "}},
 		{"another warning", []string{goodText, warnedText, "# a comment\n" + warnedText}, []string{warning, "limpet: change 1 served in ", "limpet: change 2 served in "}},
 	} {

@@ -10,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -26,19 +27,20 @@ func TestEnded(t *testing.T) {
 	}
 	ring := keyfile.NewRing("k")
 	for name, edit := range map[string]struct {
-		text string
-		ring policyconfig.KeyRing
-		want string
+		text  string
+		ring  policyconfig.KeyRing
+		want  string
+		place string
 	}{
 		"a rule is renamed": {
 			strings.Replace(sessionText, "name: pay", "name: paid", 1), ring,
-			`the sessions of a rule ended: spec.rules: no rule is named "pay" any more`,
+			`the sessions of a rule ended: spec.rules: no rule is named "pay" any more`, "a.yaml:8: ",
 		},
 		"another key": {
 			sessionText, keyfile.NewRing("next"),
-			`the sessions of a rule ended: the key "k", with which they may be signed, is in the ring no more`,
+			`the sessions of a rule ended: the key "k", with which they may be signed, is in the ring no more`, "",
 		},
-		"a key more": {sessionText, policyconfig.KeyRing{Keys: append(keyfile.NewRing("next").Keys, ring.Keys...)}, ""},
+		"a key more": {sessionText, policyconfig.KeyRing{Keys: append(keyfile.NewRing("next").Keys, ring.Keys...)}, "", ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c, _ := newController(t)
@@ -73,8 +75,9 @@ func TestEnded(t *testing.T) {
 			if edit.want == "" {
 				return
 			}
-			if want := "HTTPRoute a/r: " + edit.want; p.ended[0] != want {
-				t.Errorf("%s: it says %q, want %q", name, p.ended, want)
+			want := edit.place + "HTTPRoute a/r: " + edit.want + "; once the edit is taken back, those of clients that have not come since go on"
+			if got := p.ended[0].String(); got != want || p.ended[0].Code != report.SessionsEnd {
+				t.Errorf("%s: it says %q, want %q", name, got, want)
 			}
 			if text, err := json.Marshal(edit.want); err != nil || !strings.Contains(told(), string(text)) {
 				t.Errorf("%s: the route has %s", name, current)

@@ -21,7 +21,7 @@ type pass struct {
 	// warnings are the problems that it is the first to find.
 	warnings []compiler.Problem
 	// ended says of routes which of their sessions it has ended.
-	ended []string
+	ended []compiler.Problem
 	// repeats says that the input is that of the pass before.
 	repeats bool
 }

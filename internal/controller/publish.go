@@ -9,8 +9,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
-// publish gives the server what a pass came to, for a change that was seen at a time, and says in a line what is different; empty for
-// nothing to say. It does not wait for Envoys.
+// publish gives the server what a pass came to, for a change that was seen at a time, and says in a line what is
+// different; empty for nothing to say. It does not wait for Envoys.
 func (c *Controller) publish(since time.Time, p *pass) (string, error) {
 	c.lock.Lock()
 	news := c.remembered.news
@@ -29,11 +29,16 @@ func (c *Controller) publish(since time.Time, p *pass) (string, error) {
 	case c.Served.Together:
 		return different, err
 	}
-	return fmt.Sprintf("served in %d ms: %d of %d Gateways have changed", time.Since(since).Milliseconds(), changed, served), err
+	return fmt.Sprintf(
+		"served in %d ms: %d of %d Gateways have changed",
+		time.Since(since).Milliseconds(),
+		changed,
+		served,
+	), err
 }
 
-// serve gives the server a snapshot for each Gateway. It counts those that this changes, and says what is different where there is one for
-// all.
+// serve gives the server a snapshot for each Gateway. It counts those that this changes, and says what is different
+// where there is one for all.
 func (c *Controller) serve(since time.Time, p *pass) (changed int, different string) {
 	r := &c.remembered
 	r.unused, r.unserved, different = p.result.LongestUnused, false, nothingDifferent
@@ -72,7 +77,8 @@ func (c *Controller) serve(since time.Time, p *pass) (changed int, different str
 	return changed, different
 }
 
-// Ports gives where the listeners listen that a Gateway's proxies are served; it is not known before the first compilation.
+// Ports gives where the listeners listen that a Gateway's proxies are served; it is not known before the first
+// compilation.
 func (c *Controller) Ports(gateway string) (all []proxies.Port, known bool) {
 	c.lock.Lock()
 	of, known := c.remembered.published[gateway].of, c.remembered.published != nil
@@ -90,7 +96,8 @@ func (c *Controller) Ports(gateway string) (all []proxies.Port, known bool) {
 	return all, true
 }
 
-// LongestUnused is the longest time for which a session of what is served goes on without a request; not known before anything is served.
+// LongestUnused is the longest time for which a session of what is served goes on without a request; not known before
+// anything is served.
 func (c *Controller) LongestUnused() (longest time.Duration, known bool) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

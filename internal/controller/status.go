@@ -20,7 +20,7 @@ type statuses struct {
 
 // Statuses says what statuses objects shall have by what was decided last, as far as it is something else than the last
 // time, and those of some objects, or all; nothing if nothing was decided. Current gives the statuses that they have.
-// No change waits for it.
+// No change waits for more than what is known being taken together.
 func (c *Controller) Statuses(
 	current func(object.Ref) json.RawMessage, some []object.Ref, all bool,
 ) (*compiler.CheckResult, error) {
@@ -39,9 +39,9 @@ func (c *Controller) Statuses(
 	if c.Proxies != nil {
 		served.Proxies, served.ClassParameters = c.Proxies()
 	}
-	served.Unacknowledged, served.Ended = c.unacknowledged(o.Time), c.Ended()
+	served.Ended = c.Ended()
 	c.rejected.Store(len(served.Rejected) > 0)
-	checked, err := c.check(&o, append(c.statuses.listOther(*served, o.Time), some...), all)
+	checked, err := c.check(&o, some, all)
 	if err == nil {
 		c.statuses.note(checked, c.Changed)
 	}
@@ -111,7 +111,6 @@ func (s *statuses) note(checked *compiler.CheckResult, ask func()) {
 
 func (c *Controller) check(o *compiler.Options, some []object.Ref, all bool) (*compiler.CheckResult, error) {
 	decided, sources := c.recall(o, some, all)
-	o.Envoy.Served.Unacknowledged = c.unacknowledged(o.Time) // once more, for Gateways that were decided about meanwhile
 	switch {
 	case decided != nil:
 		return decided.Statuses(*o), nil
@@ -122,12 +121,15 @@ func (c *Controller) check(o *compiler.Options, some []object.Ref, all bool) (*c
 	}
 }
 
-// recall puts what is remembered into options, as it is now. It gives what was decided of some objects, or the sources
-// that it was decided about where later changes came to nothing.
+// recall puts what is remembered into options, as it is now. It gives what was decided of some objects, and of those of
+// which something else is known than the last time, or the sources that it was decided about where later changes came
+// to nothing.
 func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*compiler.Decided, []compiler.Source) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	r, served := &c.remembered, o.Envoy.Served
+	served.Unacknowledged = c.unacknowledged(o.Time) // under the lock, so that no Gateway is decided about meanwhile
+	some = append(c.statuses.listOther(*served, o.Time), some...)
 	if r.input == nil {
 		return nil, nil
 	}

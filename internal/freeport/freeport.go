@@ -72,11 +72,8 @@ func leaseBlock() error {
 	}
 	for range blocks {
 		leases.block = (leases.block + 1) % blocks
-		lock, err := os.OpenFile(
-			filepath.Join(folder, strconv.Itoa(leases.block)),
-			os.O_RDONLY|os.O_CREATE,
-			0o666,
-		) //nolint:gosec // as above
+		name := filepath.Join(folder, strconv.Itoa(leases.block))
+		lock, err := os.OpenFile(name, os.O_RDONLY|os.O_CREATE, 0o666) //nolint:gosec // as above
 		if err != nil {
 			return err
 		}

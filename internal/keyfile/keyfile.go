@@ -66,7 +66,10 @@ func ReadFrom(name string, r io.Reader) (policyconfig.KeyRing, error) {
 		return policyconfig.KeyRing{}, fmt.Errorf("%s: not a key ring: more than %d bytes", name, maxFile)
 	}
 	if _, err := ParseRoots(name, string(data)); err == nil {
-		return policyconfig.KeyRing{}, fmt.Errorf("%s: this is a root secret, for --root; a key ring is JSON, as 'limpet keygen' makes it", name)
+		return policyconfig.KeyRing{}, fmt.Errorf(
+			"%s: this is a root secret, for --root; a key ring is JSON, as 'limpet keygen' makes it",
+			name,
+		)
 	}
 	text, err := extractRing(string(data))
 	if err != nil {
@@ -80,7 +83,11 @@ func Parse(name, data string) (policyconfig.KeyRing, error) {
 	ring, problems := policyconfig.ParseKeyRing(data)
 	var err error
 	for _, p := range problems {
-		err = errors.Join(err, fmt.Errorf("%s: %w", name, p))
+		what := name
+		if p.Path == "keys" && p.Message == "Required value" {
+			what += ": not a key ring, as 'limpet keygen' makes it"
+		}
+		err = errors.Join(err, fmt.Errorf("%s: %w", what, p))
 	}
 	if err != nil {
 		return policyconfig.KeyRing{}, err

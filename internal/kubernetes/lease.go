@@ -166,9 +166,8 @@ func (c *candidate) sign(lease *coordinationv1.Lease) {
 		}
 		spec.LeaseTransitions, spec.AcquireTime = &transitions, &now
 	}
-	spec.HolderIdentity, spec.LeaseDurationSeconds, spec.RenewTime = &c.Identity, new(
-		int32(leaseDuration/time.Second),
-	), &now
+	spec.HolderIdentity, spec.RenewTime = &c.Identity, &now
+	spec.LeaseDurationSeconds = new(int32(leaseDuration / time.Second))
 }
 
 // release lets another lead at once.

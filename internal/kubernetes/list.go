@@ -192,17 +192,14 @@ func (l *lister) readReferred(ctx context.Context) error {
 func (l *lister) listNodes(ctx context.Context, host string) (*compiler.Nodes, error) {
 	servers := listAPIServers(parseServer(host), l.objects)
 	var found [2][]any
-	for i, of := range []struct {
-		resource schema.GroupVersionResource
-		fields   string
-	}{{machines, ""}, {pods, onHostNetwork}} {
+	for i, of := range hostLists {
 		err := visitPages(ctx, l.client.Resource(of.resource), metav1.ListOptions{FieldSelector: of.fields},
 			func(u *unstructured.Unstructured) error {
 				reduced, err := reduceHost(u)
 				found[i] = append(found[i], reduced)
 				return err
 			})
-		if apierrors.IsForbidden(err) {
+		if isUnseen(err) {
 			l.denied["Node"] = err.Error()
 			return newNodes(servers, nil, nil), nil
 		}

@@ -48,6 +48,15 @@ const (
 // onHostNetwork selects Pods that run on their node's network.
 const onHostNetwork = "spec.hostNetwork=true,status.phase!=Succeeded,status.phase!=Failed"
 
+// hostLists are what machines and guests are lists of.
+var hostLists = [2]struct {
+	resource schema.GroupVersionResource
+	fields   string
+}{{machines, ""}, {pods, onHostNetwork}}
+
+// isUnseen tells whether an API server does not list these: to this caller, or as it is too old to select by fields.
+func isUnseen(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) }
+
 // note says that an object has changed.
 func (n *nodes) note(name string) {
 	n.stale = n.stale || name == apiServerService || name == apiServerSlice
@@ -73,12 +82,9 @@ func parseServer(host string) (server netip.AddrPort) {
 // followNodes follows nodes and the Pods on their network. Whoever may not see them knows none.
 func (s *Source) followNodes(ctx context.Context) error {
 	var refused [2]atomic.Bool
-	resources := [2]schema.GroupVersionResource{machines, pods}
 	var informers [2]cache.SharedIndexInformer
-	for i, fields := range []string{"", onHostNetwork} {
-		informer := s.newInformer(resources[i], fields, "", func(err error) {
-			refused[i].Store(apierrors.IsForbidden(err) || apierrors.IsBadRequest(err))
-		})
+	for i, of := range hostLists {
+		informer := s.newInformer(of.resource, of.fields, "", func(err error) { refused[i].Store(isUnseen(err)) })
 		_ = informer.SetTransform(reduceHost) // fails only once it runs
 		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: func(any) { s.noteNodes() }, DeleteFunc: func(any) { s.noteNodes() },

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -204,8 +203,7 @@ func (n *nodeAddresses) list(s *Source) []string {
 	n.asked = time.Now()
 	ctx, stop := context.WithTimeout(context.Background(), urgentAfter)
 	defer stop()
-	nodes, err := s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).
-		List(ctx, metav1.ListOptions{})
+	nodes, err := s.client.Resource(machines).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		s.log.Warn("nodes can't be listed; their addresses stay as they are", "reason", err)
 		return n.known

@@ -37,13 +37,14 @@ type Source struct {
 
 	client dynamic.Interface
 	log    *slog.Logger
-	// changed has a value while there is a change that Next has not told of, and written while there are objects in restated.
+	// changed has a value while there is a change that Next has not told of, and written while there are objects in
+	// restated.
 	changed, written chan struct{}
 
 	lock    sync.Mutex
 	objects map[string]*object // by nameSource
-	// listed are the objects' texts in the order of their names, as Sources gave them last, and touched are the names of those that
-	// may be others now.
+	// listed are the objects' texts in the order of their names, as Sources gave them last, and touched are the names of
+	// those that may be others now.
 	listed  []compiler.Source
 	touched map[string]bool
 	since   time.Time // when the first change came that Next has not told of
@@ -51,8 +52,8 @@ type Source struct {
 	writing map[string]bool // objects whose statuses are being written
 	// restated are the objects of whose statuses others have written something.
 	restated map[apiobject.Ref]bool
-	// references counts the objects that refer to a Secret or ConfigMap, by its name; reading are those that are being read, true for once
-	// more after that, and settled has a value when one was.
+	// references counts the objects that refer to a Secret or ConfigMap, by its name; reading are those that are being
+	// read, true for once more after that, and settled has a value when one was.
 	references map[string]int
 	reading    map[string]bool
 	settled    chan struct{}
@@ -83,7 +84,8 @@ type watch struct {
 func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 	return &Source{
 		client: client, log: log, changed: make(chan struct{}, 1), written: make(chan struct{}, 1),
-		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{}, writing: map[string]bool{},
+		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{},
+		writing:    map[string]bool{},
 		restated:   map[apiobject.Ref]bool{},
 		references: map[string]int{}, reading: map[string]bool{}, settled: make(chan struct{}, 1),
 		readers: make(chan struct{}, mostReaders), away: map[schema.GroupVersionResource]Fault{},
@@ -135,7 +137,8 @@ func (s *Source) giveAddresses() (err error) {
 	for _, isShown := range []bool{true, false} {
 		for _, name := range slices.Sorted(maps.Keys(s.objects)) {
 			o := s.objects[name]
-			if s.Pool != nil && !o.run && strings.HasPrefix(name, gatewayKind.Kind+"/") && (len(shownAddresses(o.status)) > 0) == isShown {
+			if s.Pool != nil && !o.run && strings.HasPrefix(name, gatewayKind.Kind+"/") &&
+				(len(shownAddresses(o.status)) > 0) == isShown {
 				err = errors.Join(err, s.Pool.give(name, o))
 				s.touched[name] = true
 			}
@@ -144,8 +147,8 @@ func (s *Source) giveAddresses() (err error) {
 	return err
 }
 
-// isSynced tells whether the objects of each kind that is followed have come. Pods do not have to: whoever may not see them
-// keeps none.
+// isSynced tells whether the objects of each kind that is followed have come. Pods do not have to: whoever may not see
+// them keeps none.
 func (s *Source) isSynced() bool {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -161,12 +164,21 @@ func (s *Source) isSynced() bool {
 func (s *Source) newInformer(
 	resource schema.GroupVersionResource, fields, labels string, tell func(error),
 ) cache.SharedIndexInformer {
-	informer := cache.NewSharedIndexInformerWithOptions(s.listWatch(resource, fields, labels, tell), &unstructured.Unstructured{},
-		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}, ObjectDescription: resource.String()})
+	informer := cache.NewSharedIndexInformerWithOptions(
+		s.listWatch(resource, fields, labels, tell),
+		&unstructured.Unstructured{},
+		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}, ObjectDescription: resource.String()},
+	)
 	// Neither fails before the informer runs.
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		if ctx.Err() == nil {
-			s.log.Warn("objects can't be followed at the moment; what is served stays", "resource", resource.GroupResource().String(), "reason", err)
+			s.log.Warn(
+				"objects can't be followed at the moment; what is served stays",
+				"resource",
+				resource.GroupResource().String(),
+				"reason",
+				err,
+			)
 		}
 	})
 	return informer
@@ -238,7 +250,8 @@ func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource s
 	return w
 }
 
-// followPods follows Pods while a policy keeps those that Services no longer select, and at no other time: they are many.
+// followPods follows Pods while a policy keeps those that Services no longer select, and at no other time: they are
+// many.
 func (s *Source) followPods(ctx context.Context) {
 	w := s.watches[podKind]
 	switch {
@@ -258,7 +271,8 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	}
 	name := nameSource(kind.Kind, o)
 	if o.text == nil {
-		if was := s.objects[name]; was == nil && s.references[name] > 0 || was != nil && was.ResourceVersion != o.ResourceVersion {
+		if was := s.objects[name]; was == nil && s.references[name] > 0 ||
+			was != nil && was.ResourceVersion != o.ResourceVersion {
 			s.read(name)
 		}
 		return
@@ -354,12 +368,12 @@ func wake(c chan struct{}) {
 	}
 }
 
-// Settle is how long a change waits for others that come with it: one of kubectl's applications, or a new Pod in several
-// slices.
+// Settle is how long a change waits for others that come with it: one of kubectl's applications, or a new Pod in
+// several slices.
 const Settle = 5 * time.Millisecond
 
-// Next waits for a change to what it told of last, or until a time that is not zero, and gives the time of the first sign of
-// it; false when ctx ends or that time has come.
+// Next waits for a change to what it told of last, or until a time that is not zero, and gives the time of the first
+// sign of it; false when ctx ends or that time has come.
 func (s *Source) Next(ctx context.Context, until time.Time) (since time.Time, changed bool) {
 	var due <-chan time.Time
 	if !until.IsZero() {
@@ -394,7 +408,8 @@ func (s *Source) takeChange() time.Time {
 	return since
 }
 
-// Sources are the objects without their statuses, in the order of their names. The list does not change once it is given.
+// Sources are the objects without their statuses, in the order of their names. The list does not change once it is
+// given.
 func (s *Source) Sources() []compiler.Source {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -421,7 +436,11 @@ const manyTouched = 256
 
 // mendListed brings the list up to date with one object.
 func (s *Source) mendListed(name string) {
-	at, known := slices.BinarySearchFunc(s.listed, name, func(one compiler.Source, name string) int { return strings.Compare(one.Name, name) })
+	at, known := slices.BinarySearchFunc(
+		s.listed,
+		name,
+		func(one compiler.Source, name string) int { return strings.Compare(one.Name, name) },
+	)
 	o := s.objects[name]
 	switch {
 	case o == nil && known:
@@ -450,8 +469,9 @@ func (s *Source) expectStatus(name string) {
 	s.writing[name] = true
 }
 
-// noteStatus has what was written into an object's status known at once, nil for nothing. The event that tells of it may come later:
-// until then the same would be written once more. What else has become of the object meanwhile is told of.
+// noteStatus has what was written into an object's status known at once, nil for nothing. The event that tells of it
+// may come later: until then the same would be written once more. What else has become of the object meanwhile is told
+// of.
 func (s *Source) noteStatus(name string, of *object, written *unstructured.Unstructured) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

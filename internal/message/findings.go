@@ -49,7 +49,7 @@ func PrintProblems(to io.Writer, problems []compiler.Problem, style Style) {
 // PrintFindings is PrintProblems for rows; those of objects that are just accepted are passed over.
 func PrintFindings(to io.Writer, rows []status.Row, style Style) {
 	for _, alike := range groupFindings(rows, cmp.Or(style.Least, compiler.Warning)) {
-		if len(alike) <= maxAlike || style.All {
+		if style.All || len(alike) <= listedAlone(alike) {
 			for _, r := range alike {
 				style.printLine(to, r.Severity, joinParts(r.Place(), r.Object, r.Path, r.Message)+code(r))
 			}
@@ -58,15 +58,26 @@ func PrintFindings(to io.Writer, rows []status.Row, style Style) {
 		what := title(alike)
 		style.printLine(to, alike[0].Severity, fmt.Sprintf("%s times: %s%s", thousands(len(alike)), cmp.Or(what,
 			alike[0].Message), code(alike[0])))
-		for _, r := range alike[:maxAlike] {
+		for _, r := range alike[:min(len(alike), maxAlike)] {
 			own := r.Message
 			if what == "" {
 				own = ""
 			}
 			style.print(to, "  "+joinParts(r.Place(), r.Object, r.Path, own))
 		}
-		style.print(to, fmt.Sprintf("  and %s more; -v lists them all", thousands(len(alike)-maxAlike)))
+		if more := len(alike) - maxAlike; more > 0 {
+			style.print(to, fmt.Sprintf("  and %s more; -v lists them all", thousands(more)))
+		}
 	}
+}
+
+// listedAlone is how many objects of one finding are listed without a heading: of advice in the same words, which
+// nobody has to follow, one.
+func listedAlone(alike []status.Row) int {
+	if alike[0].Severity == "advice" && title(alike) == "" {
+		return 1
+	}
+	return maxAlike
 }
 
 // title is what findings with different words have in common; empty where their words are the same.

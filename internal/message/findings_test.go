@@ -41,6 +41,12 @@ warning: 3,000 times: a backendRef leads to nothing [LIM0401]
 advice: Gateway shop/web: plain [LIM0512]
 error: no listener is left [LIM0107]
 `},
+		"advice twice": {[]compiler.Problem{advice, missing(1), missing(2), advice}, Style{Least: compiler.Advice}, `warning: r.yaml:1: HTTPRoute shop/r1: spec.rules[0]: Not found: s1 [LIM0401]
+warning: r.yaml:2: HTTPRoute shop/r2: spec.rules[0]: Not found: s2 [LIM0401]
+advice: 2 times: plain [LIM0512]
+  Gateway shop/web
+  Gateway shop/web
+`},
 		"without advice":      {[]compiler.Problem{advice, missing(1)}, Style{}, "warning: r.yaml:1: HTTPRoute shop/r1: spec.rules[0]: Not found: s1 [LIM0401]\n"},
 		"refused alone":       {[]compiler.Problem{advice, missing(1), refused}, Style{Least: compiler.Refused}, "error: g.yaml:2: Gateway shop/g: Required value [LIM0102]\n"},
 		"all":                 {[]compiler.Problem{missing(1), missing(2), missing(3), missing(4)}, Style{All: true}, "4 lines"},

@@ -20,6 +20,9 @@ func Summary(rows []status.Row) string {
 			}
 			continue
 		}
+		if r.Code == report.UnreadKind {
+			continue
+		}
 		was, known := worst[r.Object]
 		if !known {
 			if kind, _, _ := strings.Cut(r.Object, " "); strings.HasSuffix(kind, "Route") || kind == "HTTPProxy" {

@@ -61,12 +61,8 @@ func (t *table) checkDomain(p place, policy *policyconfig.Policy) {
 // mayBeBelow tells whether some request that a route matches is for a path for which browsers send a cookie (RFC 6265,
 // section 5.1.4).
 func mayBeBelow(match value, cookie string) bool {
-	exact, prefix := match.get("path").
-		text(),
-		cmp.Or(
-			match.get("prefix").text(),
-			match.get("path_separated_prefix").text(),
-		)
+	exact := match.get("path").text()
+	prefix := cmp.Or(match.get("prefix").text(), match.get("path_separated_prefix").text())
 	if match.get("case_sensitive").text() == "false" {
 		exact, prefix, cookie = strings.ToLower(exact), strings.ToLower(prefix), strings.ToLower(cookie)
 	}

@@ -1,7 +1,6 @@
 package plugincheck
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,17 +14,20 @@ type ledRoute struct {
 	index int
 	// value is that of the header which it matches; empty for a route with weights. match is what else it matches.
 	value, match string
-	// leads are those of its policy to its clusters, by their places there.
-	leads map[int]policyconfig.Lead
+	// leads are those of its policy to its clusters.
+	leads []placedLead
+}
+
+// placedLead is a lead, and its place among those of its policy.
+type placedLead struct {
+	policyconfig.Lead
+	place int
 }
 
 // isFor tells whether it is for sessions at one of a split's backends.
 func (r *ledRoute) isFor(weighted *ledRoute) bool {
-	return r.value != "" && r.host.node == weighted.host.node &&
-		slices.ContainsFunc(
-			slices.Collect(maps.Values(weighted.leads)),
-			func(l policyconfig.Lead) bool { return l.Value() == r.value },
-		)
+	its := func(l placedLead) bool { return l.Value() == r.value }
+	return r.value != "" && r.host.node == weighted.host.node && slices.ContainsFunc(weighted.leads, its)
 }
 
 // checkRevoked: a tag that no lead has revokes nobody's sessions. Those of a scope are of all of its policies.
@@ -148,8 +150,8 @@ func (t *table) checkLedRoute(
 // checkCopies: each backend of a route with weights has a route of the same virtual host to which its sessions are led.
 // Of two routes for a request Envoy takes the first.
 func (t *table) checkCopies(number int, p *policyconfig.Policy, weighted *ledRoute, routes []ledRoute) {
-	for _, j := range slices.Sorted(maps.Keys(weighted.leads)) {
-		value := weighted.leads[j].Value()
+	for _, l := range weighted.leads {
+		value := l.Value()
 		same := func(r ledRoute) bool { return r.value == value && r.isFor(weighted) }
 		if value != "" && !slices.ContainsFunc(routes, same) {
 			t.addOnce(
@@ -157,7 +159,7 @@ func (t *table) checkCopies(number int, p *policyconfig.Policy, weighted *ledRou
 				"policies[%d].leads[%d]: Not found: no route of the policy matches the header %s with %q: "+
 					"sessions of this backend go by the weights; add one that leads to it, in front of the route with the weights",
 				number,
-				j,
+				l.place,
 				t.chain.backendHeader(),
 				value,
 			)
@@ -179,6 +181,9 @@ func (t *table) checkCopies(number int, p *policyconfig.Policy, weighted *ledRou
 // checkLeadClusters: a lead tells a backend's sessions by its cluster, to which some route of the policy leads, in
 // whichever table.
 func (t *table) checkLeadClusters(number int, p *policyconfig.Policy) {
+	if p.Leads == nil {
+		return
+	}
 	var clusters []string
 	for _, other := range t.checked {
 		if !slices.ContainsFunc(
@@ -251,12 +256,12 @@ func (t *table) listLed(p *policyconfig.Policy) (all []ledRoute) {
 			}
 			r := ledRoute{
 				place: place{host.table, host.host, route, value{}}, index: i,
-				value: t.leadValue(route), match: t.matchWithoutLead(route), leads: map[int]policyconfig.Lead{},
+				value: t.leadValue(route), match: t.matchWithoutLead(route),
 			}
 			clusters := r.allClusters()
 			for j, l := range leads {
 				if slices.Contains(clusters, l.Cluster) {
-					r.leads[j] = l
+					r.leads = append(r.leads, placedLead{l, j})
 				}
 			}
 			all = append(all, r)

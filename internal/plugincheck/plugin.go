@@ -29,7 +29,9 @@ func (c *checker) parse(at value, text string, given map[string]string) plugin {
 	c.Plugins++
 	config, errs := policyconfig.Parse(text)
 	for _, e := range errs {
-		c.add(at, "%s", e)
+		place := at
+		place.line = at.find(strings.TrimPrefix(at.path+"."+e.Path, ".")).line
+		c.add(place, "%s", e)
 	}
 	if len(errs) > 0 {
 		// what is around it may be right

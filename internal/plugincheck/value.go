@@ -87,6 +87,17 @@ func (v value) fields() (names []string, values []value) {
 	return names, values
 }
 
+// find gives what stands at a path from the document's root, or what of it encloses that.
+func (v value) find(path string) value {
+	_, fields := v.fields()
+	for _, child := range append(fields, v.items()...) {
+		if rest, below := strings.CutPrefix(path, child.path); below && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return child.find(path)
+		}
+	}
+	return v
+}
+
 // text is a scalar's, empty for anything else.
 func (v value) text() string {
 	if v.node == nil || v.node.Kind != yaml.ScalarNode {

@@ -79,8 +79,6 @@ func (a AllowedKeys) LeftOut(g *gatewayv1.Gateway) string {
 	if len(left) == 0 {
 		return ""
 	}
-	return "spec.infrastructure: Forbidden: --infrastructure-keys of limpet serve does not allow " + strings.Join(
-		left,
-		", ",
-	) + ": left out"
+	return "spec.infrastructure: Forbidden: --infrastructure-keys of limpet serve does not allow " +
+		strings.Join(left, ", ") + ": left out"
 }

@@ -64,10 +64,9 @@ func (r *renderer) newTemplate() (t corev1.PodTemplateSpec, err error) {
 	t.Spec = corev1.PodSpec{
 		ServiceAccountName: r.accountName(), AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 		TerminationGracePeriodSeconds: &grace, SecurityContext: newPodSecurity(),
-		InitContainers: []corev1.Container{
-			r.newHelper(),
-		}, Containers: []corev1.Container{r.newEnvoy(string(bootstrap), drain, least)},
-		Volumes: r.newVolumes(), NodeSelector: own.NodeSelector, Tolerations: own.Tolerations, Affinity: own.Affinity,
+		InitContainers: []corev1.Container{r.newHelper()},
+		Containers:     []corev1.Container{r.newEnvoy(string(bootstrap), drain, least)},
+		Volumes:        r.newVolumes(), NodeSelector: own.NodeSelector, Tolerations: own.Tolerations, Affinity: own.Affinity,
 		TopologySpreadConstraints: r.newSpread(own.TopologySpreadConstraints),
 	}
 	for _, s := range r.Config.ImagePullSecrets {

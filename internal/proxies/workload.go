@@ -68,9 +68,8 @@ func (r *renderer) newDisruptionBudget() *policyv1.PodDisruptionBudget {
 	p := &policyv1.PodDisruptionBudget{
 		TypeMeta: typeMeta("policy/v1", "PodDisruptionBudget"), ObjectMeta: r.newMeta(nil, nil),
 		Spec: policyv1.PodDisruptionBudgetSpec{
-			Selector: &metav1.LabelSelector{
-				MatchLabels: r.newSelector(),
-			}, MaxUnavailable: &one, UnhealthyPodEvictionPolicy: &always,
+			Selector:       &metav1.LabelSelector{MatchLabels: r.newSelector()},
+			MaxUnavailable: &one, UnhealthyPodEvictionPolicy: &always,
 		},
 	}
 	if own != nil && (own.MinAvailable != nil || own.MaxUnavailable != nil) {

@@ -1,7 +1,10 @@
 // Package suggest finds the word that a user may have meant by one that is not known.
 package suggest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxDistance is how many letters may be missing, wrong or too many in a word of some length.
 const maxDistance = 2
@@ -9,16 +12,31 @@ const maxDistance = 2
 // maxLength bounds the words that are looked at; longer ones are near to nothing.
 const maxLength = 100
 
-// Nearest gives the word among others that is nearest to one, whatever the case; empty if none is near. Of two that
-// are as near the first one is taken.
+// leastPart is how long a word is at least that stands for one which it begins or ends.
+const leastPart = 4
+
+// Nearest gives the word among others that is nearest to one, whatever the case, else the first that begins or ends
+// with it; empty if there is none. Of two that are as near the first one is taken.
 func Nearest(word string, among []string) string {
 	if len(word) > maxLength {
 		return ""
 	}
-	best, least := "", min(maxDistance, len(word)/2)+1
+	best, least := "", min(maxDistance, (len(word)+1)/3)+1
 	for _, other := range among {
+		if max(len(word)-len(other), len(other)-len(word)) > maxDistance {
+			continue
+		}
 		if d := distance(strings.ToLower(word), strings.ToLower(other)); d < least {
 			best, least = other, d
+		}
+	}
+	if part := strings.ToLower(word); best == "" && len(word) >= leastPart {
+		isWhole := func(other string) bool {
+			other = strings.ToLower(other)
+			return strings.HasSuffix(other, part) || strings.HasPrefix(other, part)
+		}
+		if i := slices.IndexFunc(among, isWhole); i >= 0 {
+			return among[i]
 		}
 	}
 	return best

@@ -11,7 +11,7 @@ func TestNearest(t *testing.T) {
 	kinds := []string{"HTTPRoute", "GRPCRoute", "Gateway", "GatewayClass", "Service", "Secret"}
 	for word, want := range map[string]string{
 		"HTTPRute": "HTTPRoute", "HttpRoute": "HTTPRoute", "Gatewya": "Gateway", "GatwayClass": "GatewayClass",
-		"Servce": "Service", "Deployment": "", "UDPRoute": "", "x": "", "": "", "TLSRoute": "",
+		"Servce": "Service", "Route": "HTTPRoute", "Deployment": "", "UDPRoute": "", "x": "", "": "", "TLSRoute": "", "ute": "", "Port": "",
 	} {
 		if got := suggest.Nearest(word, kinds); got != want {
 			t.Errorf("%s: got %q, want %q", word, got, want)

@@ -21,12 +21,14 @@ type Metrics struct {
 func NewMetrics(to prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "limpet_xds_change_ack_seconds", Help: "From a change being seen to an Envoy's acknowledgement of it, by stage.",
+			Name:    "limpet_xds_change_ack_seconds",
+			Help:    "From a change being seen to an Envoy's acknowledgement of it, by stage.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60},
 		}, []string{"stage"}),
 		own: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "limpet_xds_change_send_seconds",
-			Help:    "From a change being seen to its first messages to an Envoy that owes no answer, without the wait for changes that come with it.",
+			Name: "limpet_xds_change_send_seconds",
+			Help: "From a change being seen to its first messages to an Envoy that owes no answer, without the wait for " +
+				"changes that come with it.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
 		}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "limpet_xds_streams", Help: "Envoys that are connected."}),
@@ -49,10 +51,12 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 			Name: "limpet_xds_unknown_connections", Help: "Connections of which it is not known who they are.",
 		}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "limpet_xds_unknown_ended_total", Help: "Connections that were ended without it being known who they were: late, or too many.",
+			Name: "limpet_xds_unknown_ended_total",
+			Help: "Connections that were ended without it being known who they were: late, or too many.",
 		}, []string{"reason"}),
 		excess: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "limpet_xds_excess_total", Help: "Envoys that were cut off for what goes beyond a limit: a message, names, memory, streams.",
+			Name: "limpet_xds_excess_total",
+			Help: "Envoys that were cut off for what goes beyond a limit: a message, names, memory, streams.",
 		}, []string{"limit"}),
 	}
 	for t := range typeCount { // a counter that begins at 1 has no increase that an alert could see
@@ -62,6 +66,18 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 	for _, limit := range []string{"message", "names", "memory", "streams"} {
 		m.excess.WithLabelValues(limit)
 	}
-	to.MustRegister(m.stages, m.own, m.streams, m.pushes, m.resources, m.rejections, m.late, m.refused, m.unknown, m.ended, m.excess)
+	to.MustRegister(
+		m.stages,
+		m.own,
+		m.streams,
+		m.pushes,
+		m.resources,
+		m.rejections,
+		m.late,
+		m.refused,
+		m.unknown,
+		m.ended,
+		m.excess,
+	)
 	return m
 }

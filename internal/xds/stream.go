@@ -221,25 +221,31 @@ func (one *stream) serve(first *discoveryv3.DeltaDiscoveryRequest, requests <-ch
 		case <-one.to.Context().Done():
 			return one.to.Context().Err()
 		case r := <-requests:
-			if errors.Is(r.err, io.EOF) {
-				return nil
+			if r.err == nil {
+				r.err = one.take(r.request)
 			}
 			if r.err != nil {
-				return r.err
-			}
-			if err := one.take(r.request); err != nil {
-				return err
+				return notEnd(r.err)
 			}
 		case <-one.caller.Over():
 			return one.server.excess("message", "a message has more than %d bytes, or takes too long",
 				mostMessage(one.server.namedOf(one.gateway())))
 		case <-one.inbox.wake:
+		case <-one.roomAgain():
 		case now := <-look.C:
 			if !end.IsZero() && now.After(end) && !one.client.isWaiting() {
 				return status.Error(codes.Unavailable, "the connection has come of age: come again")
 			}
 		}
 	}
+}
+
+// notEnd is an error, unless it is the end of what an Envoy sends.
+func notEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // endOf is when a connection ends that begins now; zero is never. Connections that began together do not end so.
@@ -325,7 +331,6 @@ func (one *stream) sendNext() error {
 	for ; len(one.outgoing) > 0; one.outgoing = one.outgoing[1:] {
 		message := one.outgoing[0]
 		if !one.owe(message) {
-			time.AfterFunc(roomAgain, one.inbox.look)
 			break
 		}
 		if err := one.to.Send(message); err != nil {
@@ -341,8 +346,13 @@ func (one *stream) sendNext() error {
 	return nil
 }
 
-// roomAgain is when it is looked again whether there is room for a message.
-const roomAgain = 100 * time.Millisecond
+// roomAgain tells when it is looked again whether there is room for a message that waits; never where none does.
+func (one *stream) roomAgain() <-chan time.Time {
+	if len(one.outgoing) == 0 {
+		return nil
+	}
+	return time.After(100 * time.Millisecond)
+}
 
 // owe reckons a message until it is answered; false if there is no room for it now.
 func (one *stream) owe(message *discoveryv3.DeltaDiscoveryResponse) bool {

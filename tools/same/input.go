@@ -33,8 +33,18 @@ type flags struct {
 	strict  bool     // of compile and check
 }
 
+// compileArgs name the filter's place, where an envoy.yaml has one and no option does: the default is in the folder of
+// the output.
 func (in *input) compileArgs() []string {
-	return append(in.checkedArgs("compile"), in.writing...)
+	args := append(in.checkedArgs("compile"), in.writing...)
+	if in.target == "envoy" && !slices.ContainsFunc(args, isFilterOption) {
+		args = append(args, "--filter-path=dist/limpet.wasm")
+	}
+	return args
+}
+
+func isFilterOption(arg string) bool {
+	return arg == "--filter=native" || strings.HasPrefix(arg, "--filter-path=")
 }
 
 func (in *input) checkArgs() []string {
@@ -57,11 +67,9 @@ func (in *input) args(command string) []string {
 	return append([]string{command, "-f", in.path, "-t", in.target}, in.reading...)
 }
 
-// defaultFlags are a target's flags in the golden tests. They name the filter's place, for the default is in the folder
-// of the output.
+// defaultFlags are a target's flags in the golden tests.
 func defaultFlags(target string) flags {
 	return flags{target: target, writing: []string{
-		"--filter-path", "dist/limpet.wasm",
 		"--wasm-url", "https://example.com/limpet.wasm@sha256:" + strings.Repeat("0123456789abcdef", 4),
 	}}
 }

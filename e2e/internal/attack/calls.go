@@ -85,11 +85,8 @@ func goOn(ctx context.Context, on Target, next func(names []string) *request) er
 // otherGateways says to be of a Gateway that is not there, of a long name.
 func otherGateways(ctx context.Context, on Target) error {
 	return greet(ctx, on, func(first *request) {
-		first.Node.Cluster = fmt.Sprintf(
-			"a/%d-%s",
-			rand.Uint64(),
-			strings.Repeat("x", 200<<10),
-		) //nolint:gosec // a name is no secret
+		long := strings.Repeat("x", 200<<10)
+		first.Node.Cluster = fmt.Sprintf("a/%d-%s", rand.Uint64(), long) //nolint:gosec // a name is no secret
 	})
 }
 

@@ -154,7 +154,7 @@ type passedRoute struct {
 // rarely is how many requests on such a route share a look at the clock.
 const rarely = 256
 
-// Passing is a request on a route without a policy.
+// PassHost is a request on a route without a policy.
 type PassHost interface {
 	Request
 	Destination

@@ -149,12 +149,17 @@ func (v *crdVersion) checkSchema(obj map[string]any, before field.ErrorList) fie
 		return errs
 	}
 	if blocked {
-		return append(errs, field.Invalid(nil, nil, "some validation rules were not checked because the object was invalid; "+
-			"correct the existing errors to complete validation"))
+		return append(errs, field.Invalid(nil, nil, rulesUnchecked))
 	}
 	broken, _ := validator.Validate(context.Background(), nil, v.structural, obj, nil, celconfig.RuntimeCELCostBudget)
 	return append(errs, broken...)
 }
+
+const rulesUnchecked = "some validation rules were not checked because the object was invalid; " +
+	"correct the existing errors to complete validation"
+
+// SaysUnchecked tells whether an error of Admit, which comes with others, says that for them rules were left out.
+func SaysUnchecked(e *field.Error) bool { return e.Detail == rulesUnchecked }
 
 // findBroken gives a server's validator for the CEL rules that the object is not shown to keep, nil where it keeps all
 // for certain.

@@ -122,7 +122,8 @@ func (p *Places) refuse(namespace string, at netip.AddrPort) string {
 	case p.NoLoopback:
 		return fmt.Sprintf("%s is on Envoy's own machine", at.Addr())
 	case !slices.Contains(p.Gateways, namespace):
-		return fmt.Sprintf("%s is on Envoy's own machine, and namespace %s has no Gateway", at.Addr(), namespace)
+		return fmt.Sprintf("%s is on Envoy's own machine, and namespace %s has no Gateway: "+
+			"name another address of the machine, or use a namespace with a Gateway", at.Addr(), namespace)
 	}
 	return ""
 }

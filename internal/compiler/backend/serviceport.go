@@ -237,8 +237,15 @@ func (p *ServicePort) report(rep *report.Report) {
 		)
 	}
 	if !p.Ready() {
-		rep.Warn(report.BackendInvalid, service, field.Invalid(path, port.Port,
-			fmt.Sprintf("no EndpointSlice has a ready endpoint for the port named %q: new requests for it get 503", port.Name)))
+		why := "no EndpointSlice has a ready endpoint for the port named %q"
+		if len(p.refused) > 0 {
+			why = "no ready endpoint is left for the port named %q, for those at addresses where no pod can be are left out"
+		}
+		rep.Warn(
+			report.BackendInvalid,
+			service,
+			field.Invalid(path, port.Port, fmt.Sprintf(why, port.Name)+": new requests for it get 503"),
+		)
 	}
 }
 

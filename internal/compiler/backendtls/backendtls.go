@@ -3,8 +3,6 @@
 package backendtls
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -132,7 +130,7 @@ func (r *reader) refuseTarget(
 	}
 	if target.Section != "" && !hasPort(s, target.Section) {
 		e := field.NotFound(nil, target.Section)
-		e.Detail = fmt.Sprintf("Service %s has no port of this name", target.Key())
+		e.Detail = resource.SectionAbsence(target)
 		return e, report.ReasonTargetNotFound
 	}
 	return nil, ""

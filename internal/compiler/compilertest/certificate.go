@@ -26,11 +26,9 @@ func IssueCertificate(t *testing.T, key crypto.Signer) (chain, private []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(
-			&pem.Block{Type: "CERTIFICATE", Bytes: der},
-		), pem.EncodeToMemory(
-			&pem.Block{Type: "PRIVATE KEY", Bytes: secret},
-		)
+	chain = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	private = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
+	return chain, private
 }
 
 // NewKeyOnCurve makes a private key.

@@ -273,7 +273,7 @@ func (d *describer) listNotes(ref object.Ref, decision *policy.Decision) (notes 
 	}
 	for _, c := range decision.Effective.Conflicts {
 		if c.Loser.Ref == ref {
-			notes = append(notes, fmt.Sprintf("conflicts with %s: %s", c.Winner, c.Message()))
+			notes = append(notes, c.Message())
 		}
 	}
 	for _, r := range d.Decisions.Renames {

@@ -164,7 +164,7 @@ func TestFieldsOfASession(t *testing.T) {
 		"who loses": {func(in *input) {
 			in.turnOn()
 			in.decision.Effective.Conflicts = []precedence.Conflict{{Loser: object.Origin{Ref: mine}, Winner: object.Origin{Ref: yours}, Fields: []precedence.FieldConflict{{Loser: writes(mine, 12, "spec.a", "1"), Winner: writes(yours, 12, "spec.a", "2")}}}}
-		}, "", "SessionPersistencePolicy default/mine: spec.a: default/yours, which comes first by name, writes 2"},
+		}, "", "SessionPersistencePolicy default/mine: spec.a: conflicts with SessionPersistencePolicy default/yours, which comes first by name and writes 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newInput(t)

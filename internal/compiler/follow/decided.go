@@ -120,15 +120,21 @@ func isListening(ref object.Ref) bool {
 	return ref.Kind == object.KindGateway || ref.Kind == object.KindGatewayClass
 }
 
-// updateRefused brings up to date which of some routes are refused as a whole, and marks the Gateways that count others
-// then.
-func (s *State) updateRefused(some map[object.Ref]bool, parts []status.Part) {
+// listRejected gives the routes with a session policy that is rejected.
+func listRejected(parts []status.Part) map[object.Ref]bool {
 	rejected := map[object.Ref]bool{}
 	for _, p := range parts {
 		for _, d := range p.Paths {
 			rejected[d.Path.Route] = rejected[d.Path.Route] || d.Rejected
 		}
 	}
+	return rejected
+}
+
+// updateRefused brings up to date which of some routes are refused as a whole, and marks the Gateways that count others
+// then.
+func (s *State) updateRefused(some map[object.Ref]bool, parts []status.Part) {
+	rejected := listRejected(parts)
 	now := map[object.Ref][]gateway.ListenerKey{}
 	for ref := range some {
 		route := s.objects.findRoute(ref)

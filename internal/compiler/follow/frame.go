@@ -11,6 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -81,7 +82,7 @@ func (s *State) newFrame(m Moment) *frame {
 	f := &frame{context: context}
 	objects, asked := s.gatherStreams()
 	p, made := s.analyze(pipeline.Input{Objects: objects, Whole: &pipeline.Whole{
-		Objects: context, HasTarget: s.hasBalancingTarget,
+		Objects: context, Targets: loadbalancing.Targets{Has: s.hasBalancingTarget, Absence: s.objects.absence},
 		HasService: func(key string) bool { return s.objects.services[key] != nil },
 		Services:   backendtls.Services{Find: s.objects.findService, Absence: s.objects.absence},
 	}}, m, &f.report)
@@ -111,16 +112,7 @@ func (o *inventory) findService(ref object.Ref) *service { return o.services[ref
 
 // absence says why an object was not.
 func (o *inventory) absence(ref object.Ref) string {
-	all := resource.Objects{}
-	if o.refused[ref] {
-		all.Refused = []object.Ref{ref}
-	}
-	return all.Absence(ref)
-}
-
-// takesStreams reports whether a listener leads connections or datagrams to clusters.
-func takesStreams(l ir.Listener) bool {
-	return l.Stream != nil || slices.ContainsFunc(l.TLSHosts, takesStream)
+	return resource.Absence(ref, o.refused[ref])
 }
 
 func takesStream(h ir.TLSHost) bool { return h.Stream != nil }

@@ -106,11 +106,8 @@ func (g *gatherer) addPlace(place string) {
 		return
 	}
 	g.all.Classes, g.all.Gateways = append(g.all.Classes, view.Classes...), append(g.all.Gateways, view.Gateways...)
-	g.all.ListenerSets, g.all.Namespaces = append(
-		g.all.ListenerSets,
-		view.ListenerSets...), append(
-		g.all.Namespaces,
-		view.Namespaces...)
+	g.all.ListenerSets = append(g.all.ListenerSets, view.ListenerSets...)
+	g.all.Namespaces = append(g.all.Namespaces, view.Namespaces...)
 	g.all.Secrets, g.all.ConfigMaps = append(g.all.Secrets, view.Secrets...), append(g.all.ConfigMaps, view.ConfigMaps...)
 	g.all.Grants, g.all.Refused = append(g.all.Grants, view.Grants...), append(g.all.Refused, view.Refused...)
 	for _, o := range view.Gateways {

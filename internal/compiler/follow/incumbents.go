@@ -21,10 +21,8 @@ func newIncumbents() incumbents { return incumbents{policy.HeldNames{}, gateway.
 // settleOrder says who was there first, and marks everything if that is not as it was for those who were asked about.
 func (s *State) settleOrder(m Moment) {
 	before, now := s.listening, m.Listening
-	now.Order, now.Incumbents, now.SoleHosts = seniority.New(
-		m.Files,
-		s.visitClaimants,
-	), before.Incumbents, s.incumbents.hosts
+	now.Order = seniority.New(m.Files, s.visitClaimants)
+	now.Incumbents, now.SoleHosts = before.Incumbents, s.incumbents.hosts
 	if !before.Order.RanksAs(now.Order) {
 		s.marks.frame, s.marks.all, s.layout.tally = true, true, nil
 	}

@@ -263,7 +263,7 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 	}
 	for _, at := range precedence.ListTargets(p.Namespace, &p.Value.Spec) {
 		s.objects.policiesAt.Set(at.Target.Ref, p, present)
-		if at.Target.Kind == object.KindGateway || at.Target.Kind == object.KindGatewayClass {
+		if isListening(at.Target.Ref) {
 			s.statuses.mark(at.Target.Ref)
 		}
 	}
@@ -272,23 +272,22 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 // takeRefused keeps that an object is no good, or forgets it.
 func (s *State) takeRefused(ref object.Ref, present bool) {
 	setMember(s.objects.refused, ref, present)
-	if ref.Kind == object.KindService {
-		s.marks.frame = s.marks.frame || s.objects.isTarget(ref)
+	s.objects.targets.SetRefused(ref, present)
+	for p := range s.objects.policiesAt[ref] {
+		s.marks.policies[p] = true
 	}
+	s.marks.frame = s.marks.frame || s.objects.isTarget(ref)
 }
 
 // takeContext takes in what is left: objects that all routes may depend on.
 func (s *State) takeContext(gone, came *resource.Objects) {
 	was := s.objects.context
 	now := &resource.Objects{
-		Secrets:    replace(was.Secrets, gone.Secrets, came.Secrets),
-		ConfigMaps: replace(was.ConfigMaps, gone.ConfigMaps, came.ConfigMaps),
-		HostRoutes: replace(was.HostRoutes, gone.HostRoutes, came.HostRoutes),
-		Classes: replace(
-			was.Classes,
-			gone.Classes,
-			came.Classes,
-		), Gateways: replace(was.Gateways, gone.Gateways, came.Gateways),
+		Secrets:         replace(was.Secrets, gone.Secrets, came.Secrets),
+		ConfigMaps:      replace(was.ConfigMaps, gone.ConfigMaps, came.ConfigMaps),
+		HostRoutes:      replace(was.HostRoutes, gone.HostRoutes, came.HostRoutes),
+		Classes:         replace(was.Classes, gone.Classes, came.Classes),
+		Gateways:        replace(was.Gateways, gone.Gateways, came.Gateways),
 		ListenerSets:    replace(was.ListenerSets, gone.ListenerSets, came.ListenerSets),
 		Grants:          replace(was.Grants, gone.Grants, came.Grants),
 		LoadBalancers:   replace(was.LoadBalancers, gone.LoadBalancers, came.LoadBalancers),

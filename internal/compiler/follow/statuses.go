@@ -137,7 +137,7 @@ func (s *State) takeMarked() (marked map[object.Ref]bool, all bool) {
 	marked, all = k.marked, k.all
 	if all {
 		hasStatus := func(t resource.Traits) bool { return t.HasStatus }
-		s.store.Objects().Visit(hasStatus, func(e resource.Entry) { marked[e.Ref] = true })
+		s.store.VisitObjects(hasStatus, func(e resource.Entry) { marked[e.Ref] = true })
 		for _, o := range s.objects.services {
 			marked[o.Ref()] = true
 		}

@@ -166,8 +166,11 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	if len(named) == 0 {
 		return newNoListenerError(path, parentName(ref, key), ref)
 	}
-	admitting := slices.DeleteFunc(named, func(l *listener) bool { return !b.allows(l, route) })
-	if len(admitting) == 0 {
+	admitting := slices.DeleteFunc(slices.Clone(named), func(l *listener) bool { return !b.allows(l, route) })
+	switch {
+	case len(admitting) == 0 && !slices.ContainsFunc(named, func(l *listener) bool { return l.refused == "" }):
+		return field.Forbidden(path, "each listener of "+parentName(ref, key)+" that it names is left out itself")
+	case len(admitting) == 0:
 		return field.Forbidden(
 			path,
 			fmt.Sprintf(

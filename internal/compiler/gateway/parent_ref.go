@@ -92,7 +92,8 @@ func newNoListenerError(path *field.Path, parent string, ref gatewayv1.ParentRef
 			fmt.Sprintf("%s has no listener of this name on port %d", parent, *ref.Port),
 		)
 	case ref.SectionName != nil:
-		return newNotFoundError(path.Child("sectionName"), *ref.SectionName, parent+" has no listener of this name")
+		return newNotFoundError(path.Child("sectionName"), *ref.SectionName,
+			fmt.Sprintf("%s has no listener named %q", parent, *ref.SectionName))
 	default:
 		return newNotFoundError(path.Child("port"), *ref.Port, parent+" has no listener on this port")
 	}

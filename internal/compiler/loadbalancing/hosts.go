@@ -50,10 +50,8 @@ func (p *Policy) readHosts(spec *v1alpha1.LoadBalancerPolicySpec, rep *report.Re
 		return
 	}
 	p.hosts.SlowStart = &ir.SlowStart{
-		Window: readDuration(
-			&spec.SlowStart.Window,
-			0,
-		), MinWeightPercent: readNumber(spec.SlowStart.MinWeightPercent, defaultMinWeight),
+		Window:           readDuration(&spec.SlowStart.Window, 0),
+		MinWeightPercent: readNumber(spec.SlowStart.MinWeightPercent, defaultMinWeight),
 	}
 }
 

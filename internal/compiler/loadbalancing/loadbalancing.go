@@ -67,14 +67,20 @@ type Attachment struct {
 // to the report.
 func New(objects *resource.Objects, rep *report.Report) *Policies {
 	if len(objects.LoadBalancers) == 0 {
-		return NewPart(objects, nil, rep)
+		return NewPart(objects, Targets{}, rep)
 	}
 	targets := listTargets(objects)
-	return NewPart(objects, func(t object.TargetRef) bool { return targets[t] }, rep)
+	return NewPart(objects, Targets{func(t object.TargetRef) bool { return targets[t] }, objects.Absence}, rep)
 }
 
-// NewPart is New where something else tells which Services, routes and rules are there.
-func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *report.Report) *Policies {
+// Targets tells which Services, routes and rules are there, and why an object is not.
+type Targets struct {
+	Has     func(object.TargetRef) bool
+	Absence func(object.Ref) string
+}
+
+// NewPart is New where something else has the targets.
+func NewPart(objects *resource.Objects, targets Targets, rep *report.Report) *Policies {
 	p := &Policies{
 		byTarget: map[object.TargetRef][]*Policy{}, inline: map[inlineKey]*Policy{}, unhashed: map[object.Ref]ir.Balancing{},
 		rep: rep,
@@ -90,7 +96,7 @@ func NewPart(objects *resource.Objects, there func(object.TargetRef) bool, rep *
 		read.Object, read.rank = o.Ref(), i
 		read.readHosts(&o.Value.Spec, rep)
 		for r, target := range resource.LoadBalancerTargets(o) {
-			p.attachPolicy(read, o, r, target, there)
+			p.attachPolicy(read, o, r, target, targets)
 		}
 	}
 	return p
@@ -162,7 +168,7 @@ func (p *Policies) attachPolicy(
 	o *resource.Object[v1alpha1.LoadBalancerPolicy],
 	index int,
 	t object.TargetRef,
-	there func(object.TargetRef) bool,
+	targets Targets,
 ) {
 	path := field.NewPath("spec", "targetRefs").Index(index)
 	a := Attachment{Policy: attached, Target: t, Path: path.String()}
@@ -170,15 +176,10 @@ func (p *Policies) attachPolicy(
 	case !o.Value.Spec.TargetRefs[index].IsIn(o.Namespace):
 		a.Reason, a.Message = report.ReasonInvalid, "policies attach to objects of their own namespace, "+o.Namespace+", only"
 		p.rep.WarnForAt(report.BalancingNotHonoured, o, a.Reason, a.Path, a.Message)
-	case !there(object.TargetRef{Ref: t.Ref}):
-		a.reportMissing(p.rep, path.Child("name"), t.Name, "there is no "+t.Ref.String()+" in the input")
-	case !there(t):
-		a.reportMissing(
-			p.rep,
-			path.Child("sectionName"),
-			t.Section,
-			t.Ref.String()+" has no "+sectionNoun(t.Kind)+" of this name",
-		)
+	case !targets.Has(object.TargetRef{Ref: t.Ref}):
+		a.reportMissing(p.rep, path.Child("name"), t.Name, targets.Absence(t.Ref))
+	case !targets.Has(t):
+		a.reportMissing(p.rep, path.Child("sectionName"), t.Section, resource.SectionAbsence(t))
 	case len(p.byTarget[t]) > 0:
 		a.Reason, a.Message = report.ReasonConflicted, p.byTarget[t][0].Name+", which goes first, has this target: the "+
 			"policy has no effect on it"
@@ -188,14 +189,6 @@ func (p *Policies) attachPolicy(
 		p.byTarget[t] = append(p.byTarget[t], attached)
 	}
 	p.Attachments = append(p.Attachments, a)
-}
-
-// sectionNoun is what a kind's sections are.
-func sectionNoun(kind string) string {
-	if kind == object.KindService {
-		return "port"
-	}
-	return "rule"
 }
 
 func (a *Attachment) reportMissing(rep *report.Report, path *field.Path, value, why string) {

@@ -80,8 +80,9 @@ func (l *lowerer) resolveChoices(route *gateway.Route, path *field.Path, index i
 		total += weight
 	}
 	if len(refs) > 0 && total == 0 {
-		l.rep.Advise(report.NoBackend, route, path.Child("backendRefs"),
-			fmt.Sprintf("all weights are 0: requests that belong to no session get %d", gateway.UnresolvedStatusCode(route)))
+		l.rep.WarnAt(report.NoBackend, route, path.Child("backendRefs").String(), fmt.Sprintf(
+			"all weights are 0: requests that belong to no session get %d; give a backend a weight above 0",
+			gateway.UnresolvedStatusCode(route)))
 	}
 	return choices
 }

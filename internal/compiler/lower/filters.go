@@ -106,13 +106,8 @@ func applyFilters(action *ir.Route, f ir.Filters) {
 	if slices.ContainsFunc(action.Split, changesHeaders) {
 		for i := range action.Split {
 			s := &action.Split[i]
-			s.RequestHeaders, s.ResponseHeaders = joinEdits(
-				f.RequestHeaders,
-				s.RequestHeaders,
-			), joinEdits(
-				f.ResponseHeaders,
-				s.ResponseHeaders,
-			)
+			s.RequestHeaders = joinEdits(f.RequestHeaders, s.RequestHeaders)
+			s.ResponseHeaders = joinEdits(f.ResponseHeaders, s.ResponseHeaders)
 		}
 		f.RequestHeaders, f.ResponseHeaders = ir.HeaderEdits{}, ir.HeaderEdits{}
 	}

@@ -4,7 +4,6 @@ package lower
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func Lower(ports []gateway.Port, in Input, rep *report.Report) *Lowered {
 	l := &lowerer{
 		Input: in, rep: rep, rules: make(map[ruleKey]*loweredRule, paths), needs: map[*backend.Backend]needs{},
 		revoked:  revokedBackends{},
-		advised:  map[any]bool{},
+		advised:  map[*gateway.Listener]bool{},
 		streams:  map[streamKey][]choice{},
 		clusters: make(map[string]Cluster, paths), policies: make([]policyconfig.Policy, 0, paths),
 		traffic: make([]*BackendTraffic, 0, paths),
@@ -112,8 +111,8 @@ type lowerer struct {
 	revoked  revokedBackends
 	// needs are what policies are told of backends' hosts.
 	needs map[*backend.Backend]needs
-	// advised are the listeners and routes of which it was said that plain HTTP does not suit their sessions.
-	advised map[any]bool
+	// advised are the listeners of which it was said that plain HTTP does not suit their sessions.
+	advised map[*gateway.Listener]bool
 }
 
 // ruleKey names a rule behind Gateways with one client certificate, or none: hosts see another client for each.
@@ -169,7 +168,7 @@ func (l *lowerer) lowerRoutes(port gateway.Port, host gateway.Host) []ir.Route {
 		r := l.lowerRule(decided, m.Route, m.Rule)
 		r.addListener(host.Listener)
 		if r.action.Sticky && !host.Listener.TLS() && len(port.Trusted) == 0 {
-			l.adviseTLS(host.Listener, m.Route, decided, l.LocalClients && port.Address.IsLoopback())
+			l.adviseTLS(host.Listener, decided, l.LocalClients && port.Address.IsLoopback())
 		}
 		route := r.action
 		route.Name = r.names[m.Match]
@@ -239,34 +238,31 @@ func (l *lowerer) isLowered(rule *policy.Rule) bool {
 	)
 }
 
-// adviseTLS says once of a listener with plain HTTP, and of each route that has sessions there, that these are for TLS:
-// clients do not send a Secure cookie back, and issueOn: TLS issues nothing, unless a proxy before it ends TLS that the
-// Gateway names.
-func (l *lowerer) adviseTLS(listener *gateway.Listener, route *gateway.Route, rule *policy.Rule, local bool) {
+// adviseTLS says once of a listener with plain HTTP that sessions behind it are for TLS: clients do not send a Secure
+// cookie back, and issueOn: TLS issues nothing, unless a proxy before it ends TLS that the Gateway names.
+func (l *lowerer) adviseTLS(listener *gateway.Listener, rule *policy.Rule, local bool) {
 	const cure = "; where a proxy before it ends TLS, name that in the Gateway's annotation " + gateway.TrustedAnnotation
 	for _, s := range rule.Sessions {
 		p := &s.Policies[0]
 		message := ""
 		switch {
 		case p.IssueOn == policyconfig.IssueOnTLS:
-			message = "sessions %s have issueOn: TLS, and %s is plain HTTP: no token is issued" + cure
+			message = "sessions behind it have issueOn: TLS, and it is plain HTTP: no token is issued" + cure
 		case p.Cookie != nil && p.Cookie.Secure && !local:
-			message = "cookies of sessions %s are Secure, and %s is plain HTTP: clients send them back only to 127.0.0.1 and " +
-				"localhost, or through a proxy that speaks TLS" + cure
+			message = "cookies of sessions behind it are Secure, and it is plain HTTP: clients send them back only to " +
+				"127.0.0.1 and localhost, or through a proxy that speaks TLS" + cure
 		}
 		if message != "" {
-			l.adviseOnce(listener, listener.Subject(), listener.Path(), fmt.Sprintf(message, "behind it", "it"))
-			l.adviseOnce(route, route, field.NewPath("spec"), fmt.Sprintf(message, "of the route",
-				fmt.Sprintf("the listener %s of %s", listener.Name(), listener.Gateway())))
+			l.adviseOnce(listener, message)
 		}
 	}
 }
 
-// adviseOnce advises once about a listener, or a route.
-func (l *lowerer) adviseOnce(key any, about report.Subject, path *field.Path, message string) {
-	if !l.advised[key] {
-		l.advised[key] = true
-		l.rep.Advise(report.PlainCookie, about, path, message)
+// adviseOnce advises once about a listener.
+func (l *lowerer) adviseOnce(listener *gateway.Listener, message string) {
+	if !l.advised[listener] {
+		l.advised[listener] = true
+		l.rep.Advise(report.PlainCookie, listener.Subject(), listener.Path(), message)
 	}
 }
 

@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -28,12 +27,7 @@ func (l *lowerer) tellOwners(
 		return policies
 	}
 	if l.Owners == nil {
-		l.adviseOwners(
-			route,
-			path,
-			choices,
-			"who had an address before is known to who follows endpoints: limpet run or limpet serve",
-		)
+		l.adviseOwners(route, path, choices)
 	}
 	var owners []string
 	for _, c := range choices {
@@ -81,7 +75,7 @@ func isSucceeded(e *ir.Endpoint, all []ir.Endpoint) bool {
 }
 
 // adviseOwners says that sessions are with addresses, where the input knows pods.
-func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices []choice, why string) {
+func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices []choice) {
 	if l.WithoutPods {
 		return // AdviseAddresses has said it
 	}
@@ -89,9 +83,14 @@ func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices [
 		if c.backend == nil {
 			continue
 		}
-		if at := slices.IndexFunc(c.backend.Endpoints, func(e ir.Endpoint) bool { return e.Pod.UID != "" }); at >= 0 {
-			l.rep.Advise(report.AddressReuse, route, path,
-				fmt.Sprintf("an address of %s that passes to another pod takes sessions with it: %s", c.backend.Name, why))
+		if slices.ContainsFunc(c.backend.Endpoints, func(e ir.Endpoint) bool { return e.Pod.UID != "" }) {
+			l.rep.Advise(
+				report.AddressReuse,
+				route,
+				path,
+				"where the address of a pod passes to another pod, its sessions go there: nothing here follows endpoints; "+
+					"'limpet run' and 'limpet serve' do",
+			)
 			return
 		}
 	}

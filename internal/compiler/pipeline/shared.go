@@ -5,7 +5,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/backendtls"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
-	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/internal/compiler/retrybudget"
@@ -28,8 +27,8 @@ type Shared struct {
 // Whole is what Shared is made from, where that is more than the objects of the part that makes it.
 type Whole struct {
 	Objects *resource.Objects
-	// HasTarget tells whether there is what a LoadBalancerPolicy can have as its target.
-	HasTarget func(object.TargetRef) bool
+	// Targets are what a LoadBalancerPolicy can have as its target.
+	Targets loadbalancing.Targets
 	// HasService tells whether there is a Service of a namespace/name, and Services give them.
 	HasService func(key string) bool
 	Services   backendtls.Services
@@ -42,7 +41,7 @@ func (in *Input) share(rep *report.Report) *Shared {
 	}
 	shared := &Shared{Refused: in.newGatewayInput().SettleClaims(in.Listening)}
 	if w := in.Whole; w != nil {
-		shared.LoadBalancing = loadbalancing.NewPart(w.Objects, w.HasTarget, rep)
+		shared.LoadBalancing = loadbalancing.NewPart(w.Objects, w.Targets, rep)
 		shared.Budgets = retrybudget.NewPart(w.Objects, w.HasService, rep)
 		shared.BackendTLS = backendtls.NewPart(w.Objects, w.Services, rep)
 		return shared

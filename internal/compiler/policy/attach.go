@@ -54,10 +54,8 @@ func attachPolicies(
 	policies := len(objects.SessionPolicies) + len(objects.TrafficPolicies)
 	a := &attacher{
 		attachedPolicies: &attachedPolicies{
-			index: make(
-				precedence.Index,
-				policies,
-			), attachments: make([]Attachment, 0, policies), invalidBackends: map[object.Ref]bool{},
+			index: make(precedence.Index, policies), attachments: make([]Attachment, 0, policies),
+			invalidBackends: map[object.Ref]bool{},
 		},
 		targets: targets, classes: o.ClassPolicies, rep: rep,
 	}
@@ -137,7 +135,7 @@ func (a *attacher) attachSessionPolicy(v *validatedPolicy) {
 func (a *attacher) attachTo(att Attachment, reported bool, blocks []precedence.SettingsBlock) {
 	// a policy's own namespace is there
 	if att.Reason == "" && att.Target.Kind != object.KindNamespace && !a.targets.exists[att.Target] {
-		att.Reason, att.Message = report.ReasonTargetNotFound, "there is no "+att.Target.String()+" in the input"
+		att.Reason, att.Message = report.ReasonTargetNotFound, a.targets.absence(att.Target)
 	}
 	a.attachments = append(a.attachments, att)
 	switch {

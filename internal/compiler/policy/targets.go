@@ -10,11 +10,16 @@ import (
 type Targets struct {
 	exists   map[object.TargetRef]bool
 	subjects map[object.Ref]report.Subject
+	// refused are the objects that are no good.
+	refused map[object.Ref]bool
 }
 
 // NewTargets allocates for a number of objects.
 func NewTargets(number int) *Targets {
-	return &Targets{exists: make(map[object.TargetRef]bool, number), subjects: make(map[object.Ref]report.Subject, number)}
+	return &Targets{
+		exists: make(map[object.TargetRef]bool, number), subjects: make(map[object.Ref]report.Subject, number),
+		refused: map[object.Ref]bool{},
+	}
 }
 
 // findTargets finds what policies can be attached to.
@@ -22,6 +27,9 @@ func findTargets(in targetInputs) *Targets {
 	objects := in.objects
 	t := NewTargets(len(objects.Routes) + len(objects.Services))
 	VisitTargets(objects, t.Add)
+	for _, ref := range objects.Refused {
+		t.SetRefused(ref, true)
+	}
 	return t
 }
 
@@ -38,6 +46,23 @@ func VisitTargets(objects *resource.Objects, visit func(resource.Entry)) {
 
 // Has reports whether there is a target.
 func (t *Targets) Has(target object.TargetRef) bool { return t.exists[target] }
+
+// SetRefused notes whether an object is no good.
+func (t *Targets) SetRefused(ref object.Ref, is bool) {
+	if is {
+		t.refused[ref] = true
+	} else {
+		delete(t.refused, ref)
+	}
+}
+
+// absence says why a target is not there.
+func (t *Targets) absence(target object.TargetRef) string {
+	if t.exists[object.TargetRef{Ref: target.Ref}] {
+		return resource.SectionAbsence(target)
+	}
+	return resource.Absence(target.Ref, t.refused[target.Ref])
+}
 
 // Add takes in an object.
 func (t *Targets) Add(e resource.Entry) {

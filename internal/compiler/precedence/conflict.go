@@ -33,16 +33,17 @@ type FieldConflict struct {
 
 // Message says it on one line for the loser's status: fields, winner and why.
 func (c Conflict) Message() string {
-	lead := fmt.Sprintf("%s, %s,", c.Winner.Key(), explainPriority(c.Winner, c.Loser))
-	if c.Whole {
-		return fmt.Sprintf("%s: %s holds whole on %s", c.Path, lead, c.Target)
-	}
+	lead := "conflicts with " + c.Winner.String()
 	if c.OtherTarget {
 		lead += " on another Service of the same rule"
 	}
+	lead += ", " + explainPriority(c.Winner, c.Loser) + " and "
+	if c.Whole {
+		return fmt.Sprintf("%s: %sholds whole on %s", c.Path, lead, c.Target)
+	}
 	parts := make([]string, len(c.Fields))
 	for i, fieldConflict := range c.Fields {
-		parts[i] = fieldConflict.Loser.Path + ": " + lead + " " + fieldConflict.Winner.describeAgainst(fieldConflict.Loser)
+		parts[i] = fieldConflict.Loser.Path + ": " + lead + fieldConflict.Winner.describeAgainst(fieldConflict.Loser)
 	}
 	return strings.Join(parts, "; ")
 }

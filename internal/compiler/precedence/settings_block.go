@@ -57,10 +57,8 @@ func PolicyBlocks(
 	}
 	add := func(part Part, path string, settings *v1alpha1.SessionSettings) {
 		blocks = append(blocks, SettingsBlock{
-			Level: LevelOf(
-				part,
-				level,
-			), Origin: origin, Target: target, Path: path, Class: class, Scope: scope, Atomic: atomic, Settings: settings,
+			Level: LevelOf(part, level), Origin: origin, Target: target, Path: path, Class: class, Scope: scope,
+			Atomic: atomic, Settings: settings,
 		})
 	}
 	if spec.Override != nil {

@@ -86,7 +86,7 @@ func TestUnsetConflict(t *testing.T) {
 	if f := e.Field("idleTimeout"); !f.Unset || len(e.Conflicts) != 1 {
 		t.Fatalf("%+v, conflicts %+v", f, e.Conflicts)
 	}
-	if got := e.Conflicts[0].Message(); got != "spec.idleTimeout: shop/a, which comes first by name, takes the field away" {
+	if got := e.Conflicts[0].Message(); got != "spec.idleTimeout: conflicts with SessionPersistencePolicy shop/a, which comes first by name and takes the field away" {
 		t.Error(got)
 	}
 }

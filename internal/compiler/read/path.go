@@ -40,3 +40,23 @@ func itemIndex(step string, length int) (int, bool) {
 	i, err := strconv.Atoi(step)
 	return i, err == nil && i >= 0 && i < length
 }
+
+// ValueAt gives what a path leads to in an object; nil for nothing.
+func ValueAt(object map[string]any, path string) any {
+	var at any = object
+	for _, step := range splitPath(path) {
+		switch in := at.(type) {
+		case map[string]any:
+			at = in[step]
+		case []any:
+			i, there := itemIndex(step, len(in))
+			if !there {
+				return nil
+			}
+			at = in[i]
+		default:
+			return nil
+		}
+	}
+	return at
+}

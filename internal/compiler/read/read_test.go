@@ -83,18 +83,21 @@ func TestLines(t *testing.T) {
 // TestFaultLines asks for the lines of what is broken, in the file and not in the document.
 func TestFaultLines(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: 1\nb: [\n":                           "a.yaml:2: broken YAML: did not find expected node content",
-		"a: 1\n---\nb: 1\n  c: 2\n":              "a.yaml:4: broken YAML: mapping values are not allowed in this context",
-		"a: 1\n---\nb: 1\nb: 2\n":                `a.yaml:4: b: Duplicate value: "b": the key is there twice`,
-		"a: {{ .Values.a }}\n":                   "a.yaml:1: a: a key must be a string; if it is a template, let what it belongs to fill it in first, such as 'helm template'",
-		"{{- if .Values.a }}\na: 1\n{{ end }}\n": "a.yaml:1: broken YAML: did not find expected node content; if it is a template, let what it belongs to fill it in first, such as 'helm template'",
-		"a: \"x\n\ty\"\n---\n\ta: 1\n":           "a.yaml:4: broken YAML: found character that cannot start any token",
-		"---\n# one\n---\nx: {a: 1}}\n":          "a.yaml:4: broken YAML: did not find expected key",
-		"# one\n---\nx: {a: 1\ny: 2\n---\nz: 1":  "a.yaml:3: broken YAML: did not find expected ',' or '}'",
-		"a:\n  b: 1\n c: 2\n":                    "a.yaml:3: broken YAML: did not find expected key",
-		"a: b\n...\nc: d\n":                      "a.yaml:3: broken YAML: did not find expected <document start>",
-		"a:\n  m.n/o:\n    k: 1\n    k: 2\n":     `a.yaml:4: a[m.n/o].k: Duplicate value: "k": the key is there twice`,
-		"kind: List\nitems:\n- a: 1\n- b\n":      "a.yaml:4: List: items[1]: must be an object",
+		"a: 1\nb: [\n":                                                "a.yaml:2: broken YAML: did not find expected node content",
+		"a: 1\n---\nb: 1\n  c: 2\n":                                   "a.yaml:4: broken YAML: mapping values are not allowed in this context: this line, or the one before, is not indented as the lines that it belongs to",
+		"a: 1\n---\nb: 1\nb: 2\n":                                     `a.yaml:4: b: Duplicate value: "b": the key is there twice`,
+		"a: {{ .Values.a }}\n":                                        "a.yaml:1: a: a key must be a string; if it is a template, let what it belongs to fill it in first, such as 'helm template'",
+		"{{- if .Values.a }}\na: 1\n{{ end }}\n":                      "a.yaml:1: broken YAML: did not find expected node content; if it is a template, let what it belongs to fill it in first, such as 'helm template'",
+		"a: \"x\n\ty\"\n---\n\ta: 1\n":                                "a.yaml:4: broken YAML: a tab is indentation here: YAML takes spaces alone",
+		"---\n# one\n---\nx: {a: 1}}\n":                               "a.yaml:4: broken YAML: did not find expected key",
+		"# one\n---\nx: {a: 1\ny: 2\n---\nz: 1":                       "a.yaml:3: broken YAML: did not find expected ',' or '}'",
+		"a:\n  b: 1\n c: 2\n":                                         "a.yaml:3: broken YAML: did not find expected key: the line is not indented as the lines that it belongs to",
+		"x: 1\n---\nx: 1\na:\n  b: 1\n  c: 2\n  d: 3\n e: 4\nf: 5\n":  "a.yaml:8: broken YAML: did not find expected key: the line is not indented as the lines that it belongs to",
+		"x: 1\na:\n  - b: 1\n    c: 2\n  - d: 3\n    e: 4\n   f: 5\n": "a.yaml:7: broken YAML: did not find expected '-' indicator: the line is not indented as the lines that it belongs to",
+		"a: b: c\nd: e: f\n":                                          `a.yaml:1: broken YAML: mapping values are not allowed in this context: a text with ": " in it takes quotes`,
+		"a: b\n...\nc: d\n":                                           "a.yaml:3: broken YAML: did not find expected <document start>",
+		"a:\n  m.n/o:\n    k: 1\n    k: 2\n":                          `a.yaml:4: a[m.n/o].k: Duplicate value: "k": the key is there twice`,
+		"kind: List\nitems:\n- a: 1\n- b\n":                           "a.yaml:4: List: items[1]: must be an object",
 	} {
 		_, errs := readAll(t, "a.yaml", text)
 		if got := errs.Error(); got != want {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,10 +58,64 @@ func syntaxFault(err error, data []byte) *fault {
 	if strings.HasPrefix(message, "did not find expected") {
 		line = min(line+1, bytes.Count(bytes.TrimRight(data, "\r\n"), []byte("\n"))+1)
 	}
+	if message == noKey || message == noItem {
+		line = findStop(data, message, line)
+	}
+	message = hintIndentation(message, lineOf(data, max(line, 1)))
 	if bytes.Contains(data, []byte("{{")) {
 		message += templateHint
 	}
 	return &fault{line: line, message: "broken YAML: " + message}
+}
+
+// What the library's parser says where a block ends too early. The line that it names is that in which the block
+// begins.
+const (
+	noKey  = "did not find expected key"
+	noItem = "did not find expected '-' indicator"
+)
+
+// maxStopped bounds the texts in which the line is looked for at which the parser stopped: they are parsed several
+// times.
+const maxStopped = 1 << 20
+
+// findStop finds the line at which the parser stops with a message, not before another.
+func findStop(data []byte, message string, from int) int {
+	if len(data) > maxStopped || from == 0 {
+		return from
+	}
+	lines := bytes.SplitAfter(bytes.TrimRight(data, "\r\n"), []byte("\n"))
+	stops := sort.Search(len(lines)-from, func(i int) bool {
+		var root yaml.Node
+		err := yaml.NewDecoder(bytes.NewReader(bytes.Join(lines[:from+i], nil))).Decode(&root)
+		return err != nil && strings.HasSuffix(err.Error(), message)
+	})
+	return from + stops
+}
+
+// lineOf gives a line of a text, counted from 1; empty for none.
+func lineOf(data []byte, line int) string {
+	lines := bytes.Split(data, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	return string(lines[line-1])
+}
+
+// hintIndentation adds what is most often the matter to a message about a line.
+func hintIndentation(message, line string) string {
+	text := strings.TrimLeft(line, " ")
+	switch {
+	case strings.HasPrefix(text, "\t"):
+		return "a tab is indentation here: YAML takes spaces alone"
+	case (message == noKey || message == noItem) && text != line:
+		return message + ": the line is not indented as the lines that it belongs to"
+	case message == "mapping values are not allowed in this context" && strings.Count(text, ": ") > 1:
+		return message + `: a text with ": " in it takes quotes`
+	case message == "mapping values are not allowed in this context":
+		return message + ": this line, or the one before, is not indented as the lines that it belongs to"
+	}
+	return message
 }
 
 // templateHint is for texts with what a template has where values go.

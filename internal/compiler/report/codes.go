@@ -18,6 +18,7 @@ const (
 	NullField              Code = "LIM0108"
 	DroppedField           Code = "LIM0109"
 	OldKind                Code = "LIM0110"
+	UnreadKind             Code = "LIM0111"
 	NoClass                Code = "LIM0201"
 	OtherClass             Code = "LIM0202"
 	AssumedClass           Code = "LIM0203"

@@ -27,7 +27,8 @@ var explainedBackends = []Explanation{
 		Meaning: "Loopback, link-local and limpet's own addresses are no pods': a tenant who names one would reach what is " +
 			"not its own. The endpoint is left out.",
 		Example: "EndpointSlice shop/cart-1: endpoints[0].addresses[0]: Forbidden",
-		Do:      "Name the address of the pod.",
+		Do: "Name the address of the pod. For a server on Envoy's own machine name another of its addresses than " +
+			"127.0.0.1, or put its Service into the namespace of a Gateway.",
 	},
 	{
 		Code: EndpointHere, Title: "an endpoint is on Envoy's own machine",

@@ -77,4 +77,11 @@ var explainedReading = []Explanation{
 		Example: "BackendLBPolicy shop/p: kind: Gateway API 1.1 and 1.2 had this kind",
 		Do:      "Write a SessionPersistencePolicy of limpet.dev instead.",
 	},
+	{
+		Code: UnreadKind, Title: "limpet does not read Ingresses",
+		Meaning: "An Ingress, and what its annotations say of affinity, is passed over: another controller may serve it.",
+		Example: "Ingress shop/web: kind: limpet does not read Ingresses",
+		Do: "To have limpet serve its requests write an HTTPRoute ('ingress2gateway' makes one) and a " +
+			"SessionPersistencePolicy; docs/migrate.md says which annotation is which field.",
+	},
 }

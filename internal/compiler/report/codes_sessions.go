@@ -107,7 +107,7 @@ var explainedSessions = []Explanation{
 	},
 	{
 		Code: SessionsEnd, Title: "a change ends sessions",
-		Meaning: "Compared with --since, sessions that clients have are void under the new objects.",
+		Meaning: "Sessions that clients have are void under the new objects.",
 		Example: "HTTPRoute shop/cart: spec.rules[0]: the sessions of a rule end: no rule is named cart any more",
 		Do:      "Keep the rule's name, matches and session name, or change them when few are there.",
 	},

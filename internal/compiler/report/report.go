@@ -138,9 +138,17 @@ func (r *Report) Add(more *Report) {
 
 // AddAbout is Add for what there is to say of some objects.
 func (r *Report) AddAbout(some map[object.Ref]bool, more *Report) {
-	isOther := func(e Entry) bool { return !some[e.about.Ref()] }
-	r.errors = append(r.errors, slices.DeleteFunc(slices.Clone(more.errors), isOther)...)
-	r.warnings = append(r.warnings, slices.DeleteFunc(slices.Clone(more.warnings), isOther)...)
+	r.errors = appendAbout(r.errors, some, more.errors)
+	r.warnings = appendAbout(r.warnings, some, more.warnings)
+}
+
+func appendAbout(to []Entry, some map[object.Ref]bool, more []Entry) []Entry {
+	for _, e := range more {
+		if some[e.Ref()] {
+			to = append(to, e)
+		}
+	}
+	return to
 }
 
 // AddErrors takes in the errors that another report has collected.

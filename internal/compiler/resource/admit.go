@@ -126,7 +126,7 @@ func mergeTexts(
 			switch {
 			case d.passedOver != "":
 				objects.passOver(d.passedOver)
-			case d.objects.isEmpty() && len(d.rep.Errors(false)) > 0:
+			case d.objects.IsEmpty() && len(d.rep.Errors(false)) > 0:
 				objects.Refused = append(objects.Refused, d.ref())
 			}
 		}
@@ -249,8 +249,11 @@ func (a *admitter) applyCRDs(d *read.Document, fields map[string]any, apiRelease
 		a.admitters[apiRelease].Default(fields)
 		return
 	}
-	for _, e := range a.admitters[apiRelease].Admit(fields) {
+	errs := a.admitters[apiRelease].Admit(fields)
+	for _, e := range errs {
 		switch {
+		case admission.SaysUnchecked(e): // because of the other errors
+		case admission.IsUnknownField(e) && isInWrongType(e, errs):
 		case admission.IsUnknownField(e):
 			name := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
 			beside := a.admitters[apiRelease].FieldsBeside(fields, e.Field)
@@ -259,8 +262,7 @@ func (a *admitter) applyCRDs(d *read.Document, fields map[string]any, apiRelease
 			path, detail := cutPath(e.Detail)
 			a.rep.ErrorAt(report.InvalidField, d, path, detail)
 		default:
-			e.Detail = strings.TrimPrefix(e.Detail, e.Field+" in body ") // the schema validator repeats it
-			e.Detail += suggestValue(e)
+			explain(e, fields)
 			a.rep.Error(report.InvalidField, d, e)
 		}
 	}

@@ -91,9 +91,11 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		"a field of another type":           {document(service, "spec: {ports: [{port: http}]}"), []string{"spec.ports.port: Invalid value: must be of type int32, not string"}},
 		"an unknown field, built in":        {document(service, "spec: {ports: [{port: 80}], color: red}"), []string{"Service default/x: spec.color: unknown field"}},
 		"an unknown field, with a CRD":      {document(gatewayClass, "spec: {controllerName: a.b/c, color: red}"), []string{"GatewayClass x: spec.color: unknown field"}},
-		"what the CRD forbids":              {document(gatewayClass, "spec: {controllerName: none}"), []string{`GatewayClass x: spec.controllerName: Invalid value: "none": should match`}},
+		"what the CRD forbids":              {document(gatewayClass, "spec: {controllerName: none}"), []string{`GatewayClass x: spec.controllerName: Invalid value: "none": must be a domain and a path, such as limpet.dev/gateway-controller`}},
 		"what a rule of the CRD forbids":    {document(gateway, "spec: {gatewayClassName: c, listeners: [{name: a, port: 80, protocol: HTTP}, {name: b, port: 80, protocol: HTTP}]}"), []string{"Gateway default/x: spec.listeners: Invalid value: Combination of port, protocol and hostname must be unique"}},
 		"a kind that is misspelt":           {document("gateway.networking.k8s.io/v1/HTTPRute", "spec: {}"), []string{`kind: no matches for kind "HTTPRute" in version "gateway.networking.k8s.io/v1"; did you mean HTTPRoute?`}},
+		"a part of a kind":                  {document("gateway.networking.k8s.io/v1/Route", "spec: {}"), []string{`kind: no matches for kind "Route" in version "gateway.networking.k8s.io/v1"; did you mean HTTPRoute?`}},
+		"no kind of Gateway API":            {document("gateway.networking.k8s.io/v1/Balancer", "spec: {}"), []string{`kind: no matches for kind "Balancer" in version "gateway.networking.k8s.io/v1"`}},
 		"a group that is misspelt":          {document("gateway.networking.k8s.oi/v1/HTTPRoute", "spec: {}"), []string{"did you mean gateway.networking.k8s.io?"}},
 		"another group of Kubernetes":       {document("networking.k8s.io/v1/HTTPRoute", "spec: {}"), []string{`no matches for kind "HTTPRoute" in version "networking.k8s.io/v1": limpet reads HTTPRoute of gateway.networking.k8s.io/v1 and`}},
 		"a group cut short":                 {document("gateway.k8s.io/v1/Gateway", "spec: {}"), []string{"limpet reads Gateway of gateway.networking.k8s.io/v1 and"}},
@@ -105,6 +107,32 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		"no kind of limpet's own":           {document("limpet.dev/v1alpha1/Something", "spec: {}"), []string{`no matches for kind "Something" in version "limpet.dev/v1alpha1"`}},
 		"a core kind that is another one":   {document("v1/Node", "spec: {}"), []string{"kind: Node of v1 is no kind that limpet reads"}},
 		"the status counts for nothing":     {document(gatewayClass, "spec: {controllerName: a.b/c}, status: {conditions: 7}"), nil},
+	})
+}
+
+// TestRefusalsSayWhatToWrite holds that what a server says in terms of schemas is said in those of documents.
+func TestRefusalsSayWhatToWrite(t *testing.T) {
+	policy := func(spec string) string {
+		return document(sessionPolicy, "spec: {targetRefs: [{kind: HTTPRoute, name: r}], "+spec+"}")
+	}
+	route := func(spec string) string { return document(httpRoute, "spec: {"+spec+"}") }
+	checkRefusals(t, resource.Options{}, map[string]refusal{
+		"a duration in words":   {policy("absoluteTimeout: 8 hours"), []string{`spec.absoluteTimeout: Invalid value: "8 hours": must be a GEP-2257 duration, such as 1h30m: one to four parts, each of one to five digits and h, m, s or ms; a day is 24h`}},
+		"a duration in days":    {policy("absoluteTimeout: 1d"), []string{`"1d": must be a GEP-2257 duration`}},
+		"a duration's number":   {policy("absoluteTimeout: 3600"), []string{"spec.absoluteTimeout: Invalid value: 3600: must be a duration with its unit: write 3600s for seconds"}},
+		"idle for too long":     {policy("idleTimeout: 13h, absoluteTimeout: 12h"), []string{`spec.idleTimeout: Invalid value: "13h": must not be longer than the absolute timeout, 12h`}},
+		"idle, and seconds":     {policy("idleTimeout: 13h, absoluteTimeoutSeconds: 60"), []string{`"13h": must not be longer than the absolute timeout, 60s`}},
+		"a path without slash":  {policy("cookie: {path: account}"), []string{`spec.cookie.path: Invalid value: "account": must begin with a slash and have neither space nor semicolon, such as /cart`}},
+		"a name with a space":   {policy("sessionName: my cart"), []string{`spec.sessionName: Invalid value: "my cart": must be a name such as cart-session`}},
+		"no time":               {policy("revocation: {notBefore: now}"), []string{`spec.revocation.notBefore: Invalid value: "now": must be an RFC 3339 time of whole seconds, such as 2026-11-21T08:00:00Z`}},
+		"no session's id":       {policy("revocation: {sessions: [abc]}"), []string{`spec.revocation.sessions[0]: Invalid value: "abc": must be a session's id`}},
+		"a value in lower case": {policy("cookie: {sameSite: lax}"), []string{`spec.cookie.sameSite: Unsupported value: "lax": supported values: "Strict", "Lax", "None"; did you mean Lax?`}},
+		"a kind in lower case":  {document(sessionPolicy, "spec: {targetRefs: [{kind: httproute, name: r}]}"), []string{`spec.targetRefs[0].kind: Invalid value: "httproute": did you mean HTTPRoute?`}},
+		"a kind of no target":   {document(sessionPolicy, "spec: {targetRefs: [{kind: Deployment, name: r}]}"), []string{"spec.targetRefs[0]: Invalid value: must be a Service or Namespace"}},
+		"a number as text":      {route(`rules: [{backendRefs: [{name: s, port: "80"}]}]`), []string{`spec.rules[0].backendRefs[0].port: Invalid value: "80": must be an integer, not a string: write 80 without quotes`}},
+		"a text as number":      {route("hostnames: [7]"), []string{`spec.hostnames[0]: Invalid value: 7: must be a string, not an integer: write "7" with quotes`}},
+		"a mapping for a list":  {route("parentRefs: {name: g}"), []string{`spec.parentRefs: Invalid value: "object": must be a list, not a mapping: begin each item with a dash`}},
+		"a part of a value":     {route("rules: [{matches: [{path: {type: Prefix, value: /}}]}]"), []string{`supported values: "Exact", "PathPrefix", "RegularExpression"; did you mean PathPrefix?`}},
 	})
 }
 
@@ -319,7 +347,7 @@ func TestControlPlanes(t *testing.T) {
 		"an own kind whose name is none":     {resource.Options{ExternalControlPlane: true, PlatformKinds: []schema.GroupVersionKind{own}}, refusal{strings.Replace(proxy, "name: x", "name: a b", 1), []string{"metadata.name: Invalid value"}}},
 		"the kind of another control plane":  {outside, refusal{proxy, []string{"kind: EnvoyProxy of gateway.envoyproxy.io/v1alpha1 is no kind that limpet reads"}}},
 		"a kind of Istio's":                  {resource.Options{ExternalControlPlane: true, Istio: true}, refusal{document(serviceEntry, "spec: {hosts: [a.org], location: MESH_EXTERNAL}"), nil}},
-		"a field of Istio's of another type": {resource.Options{ExternalControlPlane: true, Istio: true}, refusal{document(serviceEntry, "spec: {hosts: a.org}"), []string{"spec.hosts: Invalid value: \"string\": must be of type array"}}},
+		"a field of Istio's of another type": {resource.Options{ExternalControlPlane: true, Istio: true}, refusal{document(serviceEntry, "spec: {hosts: a.org}"), []string{"spec.hosts: Invalid value: \"a.org\": must be a list, not a string"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			checkRefusal(t, c.options, c.refusal)

@@ -113,6 +113,14 @@ func explainUnusable(address string, of discoveryv1.AddressType) string {
 		return "must be an IPv4 address"
 	case of == discoveryv1.AddressTypeIPv6 && !ip.Is6():
 		return "must be an IPv6 address"
+	default:
+		return explainReserved(ip)
+	}
+}
+
+// explainReserved says why no endpoint can have an address of its family; empty if one can.
+func explainReserved(ip netip.Addr) string {
+	switch {
 	case ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast():
 		return "must not be unspecified, multicast or link-local"
 	case ip == broadcast:
@@ -138,9 +146,8 @@ func explainUntranslated(ip netip.Addr) string {
 // metadataServices are the addresses of clouds' metadata services that are not link-local: Alibaba's, Azure's,
 // Oracle's, and of IPv6 AWS's and that of its Pods, Google's and Scaleway's.
 var metadataServices = []netip.Addr{
-	netip.AddrFrom4(
-		[4]byte{100, 100, 100, 200},
-	), netip.AddrFrom4([4]byte{168, 63, 129, 16}), netip.AddrFrom4([4]byte{192, 0, 0, 192}),
+	netip.AddrFrom4([4]byte{100, 100, 100, 200}), netip.AddrFrom4([4]byte{168, 63, 129, 16}),
+	netip.AddrFrom4([4]byte{192, 0, 0, 192}),
 	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"),
 	netip.MustParseAddr("fd00:42::42"),
 }

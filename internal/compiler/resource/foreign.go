@@ -99,8 +99,18 @@ func isRouteCopy(d *read.Document) bool {
 		(k.Kind == object.KindHTTPRoute || k.Kind == object.KindGRPCRoute)
 }
 
-// tellReplaced says what has taken the place of a kind that Gateway API had for sessions once.
+// tellReplaced says what has taken the place of a kind that Gateway API had for sessions once, and what takes that of
+// an Ingress.
 func (a *admitter) tellReplaced(d *read.Document, gvk schema.GroupVersionKind) {
+	if gvk.Group == "networking.k8s.io" && gvk.Kind == "Ingress" {
+		a.rep.AdviseAt(
+			report.UnreadKind,
+			d,
+			"kind",
+			"limpet does not read Ingresses: write an HTTPRoute ('ingress2gateway' makes one) and a "+
+				"SessionPersistencePolicy; docs/migrate.md says which annotation is which field",
+		)
+	}
 	if gvk.Group == gatewayv1.GroupName && gvk.Kind == backendLBPolicy {
 		a.rep.WarnAt(
 			report.OldKind,
@@ -136,6 +146,9 @@ func (a *admitter) passOverUntyped(d *read.Document) string {
 // ownGroups are those whose kinds limpet knows; a kind of theirs that is nearly one of them is misspelt.
 var ownGroups = []string{gatewayv1.GroupName, gatewayxv1alpha1.GroupName, v1alpha1.Group, discoveryv1.GroupName, ""}
 
+// knownGroups are those of which limpet knows every kind.
+var knownGroups = []string{gatewayv1.GroupName, v1alpha1.Group}
+
 // backendLBPolicy is the kind of Gateway API 1.1 and 1.2 that XBackendTrafficPolicy has taken the place of.
 const backendLBPolicy = "BackendLBPolicy"
 
@@ -160,17 +173,17 @@ func (a *admitter) explainMisspelt(gvk schema.GroupVersionKind) string {
 			groups, versions = append(groups, k.Group), append(versions, k.explainVersions())
 		}
 	}
-	if near := suggest.DidYouMean(gvk.Group, groups); near != "" && gvk.Group != "" {
-		return no + near
-	}
 	if len(versions) > 0 && isOfKubernetes(gvk.Group) {
 		return no + ": " + strings.Join(versions, ", ")
+	}
+	if near := suggest.DidYouMean(gvk.Group, groups); near != "" {
+		return no + near
 	}
 	if !slices.Contains(ownGroups, gvk.Group) || slices.Contains(otherKinds, gvk.Kind) {
 		return ""
 	}
 	near := suggest.DidYouMean(gvk.Kind, inGroup)
-	if near == "" && gvk.Group != v1alpha1.Group {
+	if near == "" && !slices.Contains(knownGroups, gvk.Group) {
 		return ""
 	}
 	return no + near

@@ -2,7 +2,6 @@ package resource
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -137,19 +136,14 @@ func (o *Objects) IsRefused(ref object.Ref) bool {
 }
 
 // Absence says why an object is not among those that are admitted: it is refused, or not there at all.
-func (o *Objects) Absence(ref object.Ref) string {
-	if o.IsRefused(ref) {
-		return fmt.Sprintf("%s %s is refused itself", ref.Kind, ref.Key())
-	}
-	return fmt.Sprintf("there is no %s %s in the input", ref.Kind, ref.Key())
-}
+func (o *Objects) Absence(ref object.Ref) string { return Absence(ref, o.IsRefused(ref)) }
 
 func compareRefs(a, b object.Ref) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// isEmpty reports whether there is no object.
-func (o *Objects) isEmpty() bool { return o.Equal(noObjects) }
+// IsEmpty reports whether there is no object.
+func (o *Objects) IsEmpty() bool { return o.Equal(noObjects) }
 
 var noObjects = &Objects{}
 

@@ -48,9 +48,10 @@ func (o *Objects) Visit(wanted func(Traits) bool, visit func(Entry)) {
 	}
 }
 
-// Attachable gives those objects alone that session policies can have as targets.
+// Attachable gives those objects alone that session policies can have as targets, and the names of those that are
+// refused.
 func (o *Objects) Attachable() *Objects {
-	some := &Objects{}
+	some := &Objects{Refused: o.Refused}
 	for _, k := range registry {
 		if k.list != nil && k.Attachable {
 			k.list.addAll(some, o)

@@ -91,6 +91,13 @@ func (s *Store) admit(source read.Source, elsewhere placesByName) (now *storedSo
 	return now, nil
 }
 
+// VisitObjects visits the objects of all sources, of the kinds that are wanted.
+func (s *Store) VisitObjects(wanted func(Traits) bool, visit func(Entry)) {
+	for _, source := range s.sources {
+		source.objects.Visit(wanted, visit)
+	}
+}
+
 // replace puts a source in the place of the one that had its name.
 func (s *Store) replace(now *storedSource) {
 	name, before := now.source.Name, &Objects{}
@@ -125,15 +132,6 @@ func (s *Store) TakeChanges() (gone, came *Objects) {
 	gone, came = compare(s.gone, s.came) // for what came and went again has not been there
 	s.gone, s.came = &Objects{}, &Objects{}
 	return gone, came
-}
-
-// Objects gives all objects.
-func (s *Store) Objects() *Objects {
-	all := &Objects{}
-	for _, one := range s.sources {
-		all.addAll(one.objects)
-	}
-	return all
 }
 
 // ReportOf is what there is to say of a source.

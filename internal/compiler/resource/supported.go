@@ -10,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/support"
+	"github.com/limpet-proxy/limpet/internal/suggest"
 )
 
 // SupportedFields gives every field that may be set, by kind and path; [] stands for any index. A field that is not
@@ -83,7 +84,10 @@ func (w *fieldWalker) visitValue(path, pattern string, value any) {
 	}
 	if t, known := w.lookUp(pattern); known {
 		if t.Only != nil && !slices.Contains(t.Only, value) {
-			w.found = append(w.found, Fault{Path: path, Message: fmt.Sprintf("not supported: %#v", value)})
+			w.found = append(
+				w.found,
+				Fault{Path: path, Message: fmt.Sprintf("not supported: %#v", value) + suggestSupported(value, t.Only)},
+			)
 		}
 		return
 	}
@@ -102,6 +106,18 @@ func (w *fieldWalker) visitValue(path, pattern string, value any) {
 		}
 	}
 	w.found = append(w.found, Fault{Path: path, Message: "not supported"})
+}
+
+// suggestSupported names the supported value that may be meant by another.
+func suggestSupported(value any, only []any) string {
+	var texts []string
+	for _, v := range only {
+		texts = append(texts, fmt.Sprint(v))
+	}
+	if near := suggest.Nearest(fmt.Sprint(value), texts); near != "" {
+		return " (did you mean " + near + "?)" // what becomes of it follows
+	}
+	return ""
 }
 
 func (w *fieldWalker) lookUp(pattern string) (support.Field, bool) {

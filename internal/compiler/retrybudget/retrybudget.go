@@ -136,15 +136,8 @@ func (b *Budgets) resolve(rep *report.Report) {
 
 // listFields lists what a policy says of its budget.
 func listFields(o *trafficPolicy) []Field {
-	budget, rate := field.NewPath(
-		"spec",
-		"retryConstraint",
-		"budget",
-	), field.NewPath(
-		"spec",
-		"retryConstraint",
-		"minRetryRate",
-	)
+	budget := field.NewPath("spec", "retryConstraint", "budget")
+	rate := field.NewPath("spec", "retryConstraint", "minRetryRate")
 	constraint := o.Value.Spec.RetryConstraint
 	if constraint == nil {
 		return nil

@@ -15,13 +15,9 @@ import (
 // writeBackendTLS writes the status of BackendTLSPolicies: an entry for each Gateway that leads to a target, and for
 // targets that are missing or that no Gateway leads to.
 func (b *builder) writeBackendTLS() {
-	for _, p := range b.Objects.BackendTLS {
-		if !b.wants(p.Ref()) {
-			continue
-		}
-		was := parseStatus[gatewayv1.PolicyStatus](b, p)
-		now := b.newPolicyStatus(p.Value.ObjectMeta, was, b.listBackendTLSEntries(p))
-		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, now)
+	for _, p := range wanted(b, b.Objects.BackendTLS) {
+		was, entries := parseStatus[gatewayv1.PolicyStatus](b, p), b.listBackendTLSEntries(p)
+		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, b.newPolicyStatus(p.Value.ObjectMeta, was, entries))
 	}
 }
 

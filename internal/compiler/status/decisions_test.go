@@ -149,8 +149,8 @@ var policyCases = map[string]struct {
 		d.path.Effective.On = false
 	}, "Gateway web", accepted + "Programmed=False/Overridden: overridden by SessionPersistencePolicy shop/yours"},
 	"it turns sessions off itself":           {func(d *decided) { d.turnOn(writes(mine, onTheService, true)); d.path.Effective.On = false }, "Gateway web", accepted + "Programmed=True/Programmed: "},
-	"it loses a conflict":                    {func(d *decided) { d.turnOn(writes(yours, onTheService, "2h")); d.conflict(false) }, "Gateway web", "Accepted=False/Conflicted: spec.absoluteTimeout: shop/yours, which comes first by name, writes 2h"},
-	"it loses on another target of the rule": {func(d *decided) { d.turnOn(writes(mine, onTheService, "2h")); d.conflict(true) }, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: spec.absoluteTimeout: shop/yours, which comes first by name, on another Service of the same rule writes 2h"},
+	"it loses a conflict":                    {func(d *decided) { d.turnOn(writes(yours, onTheService, "2h")); d.conflict(false) }, "Gateway web", "Accepted=False/Conflicted: spec.absoluteTimeout: conflicts with SessionPersistencePolicy shop/yours, which comes first by name and writes 2h"},
+	"it loses on another target of the rule": {func(d *decided) { d.turnOn(writes(mine, onTheService, "2h")); d.conflict(true) }, "Gateway web", accepted + "Programmed=True/PartiallyProgrammed: spec.absoluteTimeout: conflicts with SessionPersistencePolicy shop/yours on another Service of the same rule, which comes first by name and writes 2h"},
 	"another loses to it": {func(d *decided) {
 		d.turnOn(writes(mine, onTheService, "2h"))
 		d.conflict(false)

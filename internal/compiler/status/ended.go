@@ -20,6 +20,9 @@ type Ended struct {
 	At         time.Time
 	// Rules are those whose sessions they were, each once, and Why says what has ended them, each in a sentence.
 	Rules, Why []string
+	// File and Line are where the route has the first of these rules, or had it; empty where a key has ended them.
+	File string
+	Line int
 }
 
 // TellEnded is how long people are told of sessions that have ended.

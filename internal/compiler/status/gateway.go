@@ -14,8 +14,8 @@ import (
 
 // writeClasses accepts the GatewayClasses that are limpet's.
 func (b *builder) writeClasses() {
-	for _, c := range b.Objects.Classes {
-		if c.Value.Spec.ControllerName != b.Objects.ControllerName() || !b.wants(c.Ref()) {
+	for _, c := range wanted(b, b.Objects.Classes) {
+		if c.Value.Spec.ControllerName != b.Objects.ControllerName() {
 			continue
 		}
 		s := parseStatus[gatewayv1.GatewayClassStatus](b, c)

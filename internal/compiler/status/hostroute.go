@@ -13,10 +13,7 @@ import (
 // writeHostRoutes writes the statuses of routes with a Host. The conditions about policies are for all Gateways at
 // once: such a route names none.
 func (b *builder) writeHostRoutes() {
-	for _, r := range b.Objects.HostRoutes {
-		if !b.wants(r.Ref()) {
-			continue
-		}
+	for _, r := range wanted(b, b.Objects.HostRoutes) {
 		kind, meta := metav1.TypeMeta{APIVersion: r.Value.APIVersion, Kind: r.Kind}, r.Value.ObjectMeta
 		s := parseStatus[contourapi.Status](b, r)
 		b.setValid(&s, r.Kind, meta, b.problems[r.Ref()])
@@ -29,10 +26,7 @@ func (b *builder) writeHostRoutes() {
 
 // writeAuthServices writes the statuses of what stands for Services.
 func (b *builder) writeAuthServices() {
-	for _, o := range b.Objects.AuthServices {
-		if !b.wants(o.Ref()) {
-			continue
-		}
+	for _, o := range wanted(b, b.Objects.AuthServices) {
 		s := parseStatus[contourapi.Status](b, o)
 		b.setValid(&s, o.Kind, o.Value.ObjectMeta, b.problems[o.Ref()])
 		b.addObject(o.Value.TypeMeta, o.Value.ObjectMeta, s)

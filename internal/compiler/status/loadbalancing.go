@@ -20,10 +20,7 @@ type loadBalancerPolicy = resource.Object[v1alpha1.LoadBalancerPolicy]
 
 // writeLoadBalancers writes the status of LoadBalancerPolicies. What became of their targets is in the report.
 func (b *builder) writeLoadBalancers() {
-	for _, p := range b.Objects.LoadBalancers {
-		if !b.wants(p.Ref()) {
-			continue
-		}
+	for _, p := range wanted(b, b.Objects.LoadBalancers) {
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		now := b.newPolicyStatus(p.Value.ObjectMeta, was, b.listLoadBalancerEntries(p))
 		b.addObject(p.Value.TypeMeta, p.Value.ObjectMeta, now)
@@ -160,10 +157,8 @@ func listTargets(route *gateway.Route, grants grant.Grants) []object.TargetRef {
 		}
 		for _, ref := range rule.BackendRefs {
 			to := object.Ref{
-				Kind: stringOr(
-					ref.Kind,
-					object.KindService,
-				), Namespace: stringOr(ref.Namespace, route.Namespace), Name: string(ref.Name),
+				Kind: stringOr(ref.Kind, object.KindService), Namespace: stringOr(ref.Namespace, route.Namespace),
+				Name: string(ref.Name),
 			}
 			if to.Kind != object.KindService && to.Kind != object.KindXBackend {
 				continue

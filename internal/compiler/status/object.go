@@ -79,6 +79,16 @@ type Some struct {
 // wants tells whether the status of an object is written.
 func (in *Input) wants(ref object.Ref) bool { return in.Some == nil || in.Some.Refs[ref] }
 
+// wanted gives those of some objects whose statuses are written.
+func wanted[O interface{ Ref() object.Ref }](b *builder, all []O) (some []O) {
+	for _, o := range all {
+		if b.wants(o.Ref()) {
+			some = append(some, o)
+		}
+	}
+	return some
+}
+
 // Build gives the status of every object that has one: GatewayClasses, Gateways, routes, policies, XBackends, routes
 // with a Host, and Services that policies affect, in this order, each kind in the order in which it was admitted. A
 // Gateway whose class is not in the input has none, for it is another controller's; so have parentRefs that lead to it.

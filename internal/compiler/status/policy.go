@@ -35,10 +35,7 @@ type entry struct {
 }
 
 func (b *builder) writePolicies() {
-	for _, p := range b.Objects.SessionPolicies {
-		if !b.wants(p.Ref()) {
-			continue
-		}
+	for _, p := range wanted(b, b.Objects.SessionPolicies) {
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		b.addObject(
 			p.Value.TypeMeta,
@@ -46,10 +43,7 @@ func (b *builder) writePolicies() {
 			b.newPolicyStatus(p.Value.ObjectMeta, was, b.listPolicyEntries(p.Ref(), p.Value.Spec.Strategy)),
 		)
 	}
-	for _, p := range b.Objects.TrafficPolicies {
-		if !b.wants(p.Ref()) {
-			continue
-		}
+	for _, p := range wanted(b, b.Objects.TrafficPolicies) {
 		was := parseStatus[gatewayv1.PolicyStatus](b, p)
 		b.addObject(
 			p.Value.TypeMeta,

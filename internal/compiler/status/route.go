@@ -23,10 +23,7 @@ var ownedByRoute = append(
 	ownedByAffected...)
 
 func (b *builder) writeRoutes() {
-	for _, r := range b.Objects.Routes {
-		if !b.wants(r.Ref()) {
-			continue
-		}
+	for _, r := range wanted(b, b.Objects.Routes) {
 		was := parseStatus[gatewayv1.HTTPRouteStatus](b, r)
 		s := gatewayv1.HTTPRouteStatus{RouteStatus: gatewayv1.RouteStatus{Parents: b.newRouteParents(r, was.Parents)}}
 		b.addObject(r.Value.TypeMeta, r.Value.ObjectMeta, s)
@@ -162,12 +159,10 @@ type refusedRules struct {
 
 // countRefusedRules counts each route's refused rules.
 func (b *builder) countRefusedRules() {
-	for _, r := range b.Objects.Routes {
-		if b.wants(r.Ref()) {
-			isRejected := func(d *policy.Decision) bool { return d.Rejected }
-			rejected := slices.ContainsFunc(b.index.paths[object.TargetRef{Ref: r.Ref()}], isRejected)
-			b.refusedRules[r.Ref()] = newRefusedRules(r, b.problems[r.Ref()], rejected)
-		}
+	for _, r := range wanted(b, b.Objects.Routes) {
+		isRejected := func(d *policy.Decision) bool { return d.Rejected }
+		rejected := slices.ContainsFunc(b.index.paths[object.TargetRef{Ref: r.Ref()}], isRejected)
+		b.refusedRules[r.Ref()] = newRefusedRules(r, b.problems[r.Ref()], rejected)
 	}
 }
 

@@ -15,10 +15,7 @@ type ServiceStatus struct {
 // writeServices writes the conditions of Services that policies affect, and takes them from those that none affects any
 // more.
 func (b *builder) writeServices() {
-	for _, o := range b.Objects.Services {
-		if !b.wants(o.Ref()) {
-			continue
-		}
+	for _, o := range wanted(b, b.Objects.Services) {
 		s := parseStatus[ServiceStatus](b, o)
 		affected := b.affectedBackend(o.Ref(), anyGateway)
 		isAffected := func(c metav1.Condition) bool { return slices.Contains(ownedByAffected, c.Type) }

@@ -27,10 +27,7 @@ type BackendAncestor struct {
 
 // writeXBackends writes an entry for each Gateway that leads to an XBackend, after those of other controllers.
 func (b *builder) writeXBackends() {
-	for _, o := range b.Objects.Backends {
-		if !b.wants(o.Ref()) {
-			continue
-		}
+	for _, o := range wanted(b, b.Objects.Backends) {
 		was := parseStatus[BackendStatus](b, o)
 		ours := backendAccepted(b.problems[o.Ref()])
 		s := BackendStatus{

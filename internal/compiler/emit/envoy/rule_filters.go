@@ -20,10 +20,9 @@ import (
 
 // applyFilters writes what a rule's filters do whatever becomes of the request.
 func (e *emitter) applyFilters(route *routev3.Route, r *ir.Route) {
-	route.RequestHeadersToRemove, route.RequestHeadersToAdd = r.RequestHeaders.Remove, newHeaderOptions(&r.RequestHeaders)
-	route.ResponseHeadersToRemove, route.ResponseHeadersToAdd = r.ResponseHeaders.Remove, newHeaderOptions(
-		&r.ResponseHeaders,
-	)
+	route.RequestHeadersToRemove, route.ResponseHeadersToRemove = r.RequestHeaders.Remove, r.ResponseHeaders.Remove
+	route.RequestHeadersToAdd = newHeaderOptions(&r.RequestHeaders)
+	route.ResponseHeadersToAdd = newHeaderOptions(&r.ResponseHeaders)
 	own := map[string]*anypb.Any{}
 	if r.CORS != nil {
 		own[corsFilter] = e.pack(newCORSPolicy(r.CORS))

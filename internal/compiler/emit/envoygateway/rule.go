@@ -158,8 +158,7 @@ func (e *emitter) hasBackendFilters(r *sessionRule) bool {
 // findObstacle says why a rule can't have its sessions, and where.
 func (e *emitter) findObstacle(r *sessionRule, led bool) (path, why string) {
 	if name := e.findOtherExtension(r); name != "" {
-		return r.path().
-				String(),
+		return r.path().String(),
 			"its EnvoyExtensionPolicy " + name + " leaves no room for limpet's: Envoy Gateway takes one for each route"
 	}
 	if r.perBackendClusters && !led && r.isSplit() {

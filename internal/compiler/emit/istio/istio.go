@@ -1,8 +1,8 @@
 // Package istio writes the resources that put limpet into Istio's proxies: for each set of proxies that serves a rule
 // with sessions a WasmPlugin (or TrafficExtension) with the filter's configuration, and an EnvoyFilter for what those
-// can't say; with the native filter an EnvoyFilter alone. Istio makes listeners, routes and clusters itself, from Gateway
-// API's objects or its own; the policies go by the names that it gives to routes and clusters. What each patch is for was
-// tried on Istio's discovery server with a real Envoy (e2e/istio), where each is also taken away.
+// can't say; with the native filter an EnvoyFilter alone. Istio makes listeners, routes and clusters itself, from
+// Gateway API's objects or its own; the policies go by the names that it gives to routes and clusters. What each patch
+// is for was tried on Istio's discovery server with a real Envoy (e2e/istio), where each is also taken away.
 package istio
 
 import (
@@ -32,8 +32,8 @@ type Options struct {
 	WasmURL string
 	// WasmSHA256 is the module's sum, or an image's; empty for none.
 	WasmSHA256 string
-	// NativePath is where the proxies find liblimpet.so, in their image: the native filter in place of limpet.wasm. With it
-	// Phase, Priority, FailStrategy, TrafficExtension and NativePin, which are about plugins, may not be set.
+	// NativePath is where the proxies find liblimpet.so, in their image: the native filter in place of limpet.wasm. With
+	// it Phase, Priority, FailStrategy, TrafficExtension and NativePin, which are about plugins, may not be set.
 	NativePath string
 	// Phase is AUTHN, AUTHZ or STATS; empty puts the plugin after all of them, hence after authorization.
 	Phase string
@@ -190,7 +190,13 @@ const waypoint = "istio-waypoint"
 func (e *emitter) findProxySet(rule *ir.AttachedRule) (string, *proxySet) {
 	g := rule.Listener.Gateway
 	if g.Class == waypoint {
-		e.rep.NotSupportedBy(report.TargetLacks, g.Subject, Target, "spec.gatewayClassName", "a waypoint is no gateway for Istio's EnvoyFilters")
+		e.rep.NotSupportedBy(
+			report.TargetLacks,
+			g.Subject,
+			Target,
+			"spec.gatewayClassName",
+			"a waypoint is no gateway for Istio's EnvoyFilters",
+		)
 		return "", nil
 	}
 	if g.Selector == nil {
