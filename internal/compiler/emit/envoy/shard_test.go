@@ -34,7 +34,7 @@ func TestShardOf(t *testing.T) {
 func testSite(exact, wild int) (hosts []ShardHost) {
 	add := func(h ir.Host) {
 		content, _ := proto.Marshal(&routev3.VirtualHost{Name: h.Domain, Domains: append([]string{h.Domain}, h.Others...)})
-		hosts = append(hosts, ShardHost{content, listShards(&h), 1, []string{"cluster of " + h.Domain}})
+		hosts = append(hosts, ShardHost{h.Domain, content, listShards(&h), 1, []string{"cluster of " + h.Domain}})
 	}
 	for i := range exact {
 		add(ir.Host{Domain: fmt.Sprintf("h%d.example.com", i), Others: []string{fmt.Sprintf("h%d.example.org", i)}})
@@ -52,12 +52,12 @@ func TestShardTables(t *testing.T) {
 		{0, 0, 1}, {40, 1, 1}, {5000, 0, 256}, {5000, 10, 256}, {5000, 60, 64}, {1000, 500, 4}, {10, 5000, 1},
 	} {
 		hosts := testSite(c.exact, c.wild)
-		s, err := Assembly{}.PackShards("site", hosts, false, nil)
+		s, err := Assembly{}.PackShards("site", hosts, false, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.hosts) != c.tables {
-			t.Errorf("%d hosts and %d with wildcards have %d tables, want %d", c.exact, c.wild, len(s.hosts), c.tables)
+		if len(s.lists) != c.tables {
+			t.Errorf("%d hosts and %d with wildcards have %d tables, want %d", c.exact, c.wild, len(s.lists), c.tables)
 		}
 		tables := readTables(t, s)
 		for _, h := range hosts {
@@ -131,12 +131,11 @@ func readTables(t *testing.T, s *ShardTables) [shards]map[string]bool {
 func TestShardTablesChange(t *testing.T) {
 	for _, wild := range []int{0, 60} {
 		hosts := testSite(5000, wild)
-		was, err := Assembly{}.PackShards("site", hosts, false, nil)
+		was, err := Assembly{}.PackShards("site", hosts, false, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		hosts[7] = testSite(8, 0)[7] // written anew
-		now, err := Assembly{}.PackShards("site", hosts, false, was)
+		now, err := Assembly{}.PackShards("site", testSite(8, 0)[7:], false, nil, was) // written anew
 		if err != nil {
 			t.Fatal(err)
 		}
