@@ -1,7 +1,10 @@
 package envoy
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -148,5 +151,44 @@ func TestShardTablesChange(t *testing.T) {
 		if changed != 2 { // for two names
 			t.Errorf("with %d wildcards %d are made anew, want 2", wild, changed)
 		}
+	}
+}
+
+// TestShardTablesFollow: tables that have followed random changes, also from one number of tables to another, are those of the same hosts
+// packed at once.
+func TestShardTablesFollow(t *testing.T) {
+	random, pool := rand.New(rand.NewPCG(3, 3)), testSite(600, 40) //nolint:gosec // a fixed sample
+	there, divisions := map[string]ShardHost{}, map[int]bool{}
+	var followed *ShardTables
+	for range 60 {
+		var changed []ShardHost
+		share := random.IntN(4) // how many go
+		for _, i := range random.Perm(len(pool))[:random.IntN(1+len(pool)/(1+random.IntN(40)))] {
+			h := pool[i]
+			if delete(there, h.Domain); random.IntN(4) < share {
+				h.Content = nil
+			} else {
+				h.Content = append(slices.Clone(h.Content), testSite(1, 0)[0].Content[:random.IntN(3)]...)
+				there[h.Domain] = h
+			}
+			changed = append(changed, h)
+		}
+		all := slices.Collect(maps.Values(there))
+		want, err := Assembly{}.PackShards("site", all, false, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if followed, err = (Assembly{}).PackShards("site", changed, false, nil, followed); err != nil {
+			t.Fatal(err)
+		}
+		divisions[len(want.lists)] = true
+		for i, lists := range [][2][]Packed{{followed.Scopes, want.Scopes}, {followed.Tables, want.Tables}, {{followed.Whole}, {want.Whole}}} {
+			if !slices.EqualFunc(lists[0], lists[1], Packed.Equal) || !bytes.Equal(followed.Whole.Bytes(), want.Whole.Bytes()) {
+				t.Fatalf("list %d is not that of all %d hosts at once", i, len(all))
+			}
+		}
+	}
+	if len(divisions) < 3 {
+		t.Errorf("the numbers of tables were %v", divisions)
 	}
 }
