@@ -30,15 +30,7 @@ type Packed struct {
 	After string
 	// Version tells whether Content has changed that is not put together before somebody asks for Bytes; empty where it is there.
 	Version string
-	later   *wholeTable
-}
-
-// Bytes is Content, also where that comes later.
-func (p Packed) Bytes() []byte {
-	if p.later != nil {
-		return p.later.join()
-	}
-	return p.Content
+	table   *hostTable // nil for another resource, or where its hosts are not known
 }
 
 // Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a

@@ -9,8 +9,6 @@ import (
 	"slices"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 // ShardHost is a virtual host that is written. It does not change.
@@ -197,12 +195,9 @@ func (e *emitter) packScopes(s *ShardTables, table string, last *ShardTables) {
 			s.Scopes[i], s.sums[i] = last.Scopes[i], last.sums[i]
 			continue
 		}
-		name := shardName(table, i)
-		scope := e.newScope(name)
-		content := protowire.AppendTag(e.marshalBinary(scope), scopeTable, protowire.BytesType)
-		content = protowire.AppendBytes(content, e.joinShard(name, s.lists[i], s.sessions))
-		s.Scopes[i] = Packed{Name: name, Content: content, Clusters: joinClusters(s.lists[i])}
-		s.sums[i] = sha256.Sum256(content)
+		t := &hostTable{settings: e.settings, name: shardName(table, i), lists: s.lists[i : i+1], sessions: s.sessions, isScope: true}
+		s.Scopes[i] = e.packTable(t)
+		s.sums[i] = sha256.Sum256(s.Scopes[i].Content)
 	}
 }
 
@@ -216,8 +211,8 @@ func (e *emitter) packShared(s *ShardTables, table string, last *ShardTables) {
 			s.Tables[i], s.sums[i] = last.Tables[i], last.sums[i]
 			continue
 		}
-		name := sharedName(table, i, tables)
-		s.Tables[i] = Packed{Name: name, Content: e.joinHosts(name, s.lists[i], s.sessions), Clusters: joinClusters(s.lists[i])}
+		t := &hostTable{settings: e.settings, name: sharedName(table, i, tables), lists: s.lists[i : i+1], sessions: s.sessions}
+		s.Tables[i] = e.packTable(t)
 		s.sums[i] = sha256.Sum256(s.Tables[i].Content)
 	}
 	if last != nil {
@@ -248,22 +243,9 @@ func (e *emitter) packWhole(s *ShardTables, table string, clusters []string) {
 		sum.Write(s.sums[i][:])
 	}
 	s.Whole = Packed{
-		Name: table, Clusters: clusters, Version: hex.EncodeToString(sum.Sum(nil)), later: &wholeTable{e.settings, table, s.lists, s.sessions},
+		Name: table, Clusters: clusters, Version: hex.EncodeToString(sum.Sum(nil)),
+		table: &hostTable{settings: e.settings, name: table, lists: s.lists, sessions: s.sessions},
 	}
-}
-
-// wholeTable is what a site's table is made of.
-type wholeTable struct {
-	settings Settings
-	name     string
-	lists    [][]*ShardHost
-	sessions bool
-}
-
-func (w *wholeTable) join() []byte {
-	hosts := slices.Concat(w.lists...)
-	slices.SortFunc(hosts, compareHosts)
-	return Assembly{w.settings}.newEmitter().joinHosts(w.name, slices.Compact(hosts), w.sessions)
 }
 
 func compareHosts(a, b *ShardHost) int { return cmp.Compare(a.Domain, b.Domain) }
@@ -286,26 +268,4 @@ func (e *emitter) newScope(name string) *routev3.ScopedRouteConfiguration {
 			{Type: &routev3.ScopedRouteConfiguration_Key_Fragment_StringKey{StringKey: name}},
 		}},
 	}
-}
-
-// joinShard is joinHosts for a table in its scope, which is not refused for a cluster that has yet to come.
-func (e *emitter) joinShard(name string, hosts []*ShardHost, sessions bool) []byte {
-	lax := e.marshalBinary(&routev3.RouteConfiguration{ValidateClusters: wrapperspb.Bool(false)})
-	return append(e.joinHosts(name, hosts, sessions), lax...)
-}
-
-func (e *emitter) joinHosts(name string, hosts []*ShardHost, sessions bool) []byte {
-	texts := make([][]byte, len(hosts))
-	for i := range hosts {
-		texts[i] = hosts[i].Content
-	}
-	return e.joinRoutes(name, texts, sessions)
-}
-
-func joinClusters(hosts []*ShardHost) (all []string) {
-	for i := range hosts {
-		all = append(all, hosts[i].Clusters...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
