@@ -18,17 +18,8 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// serveWith is harness.Serve with flags for the filter.
-func serveWith(t *testing.T, documents harness.Documents, filter []string) *harness.Serving {
-	t.Helper()
-	s := harness.Serve(t, documents, harness.NewRing("k"))
-	s.Terminate(t)
-	s.ServeFrom(t, filter...)
-	return s
-}
-
-// besideFilter are flags that name the filter in a folder with a file in the place of the module by which routes have shards.
-func besideFilter(t *testing.T, module []byte) []string {
+// withoutShards are flags that name the filter in a folder without the module by which routes have shards.
+func withoutShards(t *testing.T) []string {
 	t.Helper()
 	flags, name := []string{}, "limpet.wasm"
 	if harness.Native() {
@@ -38,28 +29,11 @@ func besideFilter(t *testing.T, module []byte) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	for name, data := range map[string][]byte{name: filter, "limpet-shard-1.so": module} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, filter, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	return append(flags, "--filter-path", filepath.Join(dir, name))
-}
-
-// withShards is besideFilter with the module, and withoutShards with a file that is none.
-func withShards(t *testing.T) []string {
-	t.Helper()
-	module, err := os.ReadFile(filepath.Join(harness.Find(t).Root, "dist", "shard", "here", "limpet-shard.so"))
-	if err != nil {
-		t.Skipf("%v: run make dist/shard/here/limpet-shard.so", err)
-	}
-	return besideFilter(t, module)
-}
-
-func withoutShards(t *testing.T) []string {
-	t.Helper()
-	return besideFilter(t, []byte("no module"))
+	return append(flags, "--filter-path", path)
 }
 
 // TestShards asks an Envoy with a table of routes for each shard and one with a whole table the same random requests, over random
@@ -119,8 +93,10 @@ func newShardWorld(t *testing.T) *shardWorld {
 	for _, hostname := range []string{"", "*.example.com", "a.example.com"} {
 		documents.Sites = append(documents.Sites, harness.Site{Hostname: hostname, Certificate: w.certificate})
 	}
-	w.sharded = side{Serving: serveWith(t, documents, withShards(t))}
-	w.whole = side{Serving: serveWith(t, documents, withoutShards(t))}
+	w.sharded = side{Serving: harness.Serve(t, documents, harness.NewRing("k"))}
+	w.whole = side{Serving: harness.Serve(t, documents, harness.NewRing("k"))}
+	w.whole.Terminate(t)
+	w.whole.ServeFrom(t, withoutShards(t)...)
 	for s, want := range map[*side]string{&w.sharded: "sharded", &w.whole: "whole: "} {
 		s.envoy = s.Bootstrap(t).Start(t)
 		s.AwaitSettled(t)

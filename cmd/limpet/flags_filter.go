@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -136,23 +135,6 @@ func (f *filterFlags) file() (atomicfile.File, error) {
 	}
 	data, err := readNative(f.arch)
 	return atomicfile.File{Name: "liblimpet-" + digest.OfBytes(data)[:16] + ".so", Data: data, Mode: 0o644}, err
-}
-
-// shardName is the name of the module that says in which shard of its routes a host is. One that says otherwise has another number, for
-// limpet and Envoys may be of different releases.
-const shardName = "limpet-shard-1.so"
-
-// shardPath is where Envoys find it: beside the filter. It is empty where it is not there for limpet either, and where Envoys have no
-// file of the filter.
-func (f *filterFlags) shardPath() (string, error) {
-	if f.place == "" {
-		return "", nil
-	}
-	path, err := filepath.Abs(filepath.Join(filepath.Dir(f.place), shardName))
-	if _, none := os.Stat(path); none != nil {
-		return "", err
-	}
-	return path, err
 }
 
 // name is that of the file.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -42,8 +43,8 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	if err != nil {
 		return nil, err
 	}
-	if rc.config.shards, err = rc.config.filter.shardPath(); err != nil {
-		return nil, err
+	if len(shardFiles()) > 0 {
+		rc.config.shards = filepath.Join(dir, shardName)
 	}
 	d := &deployment{own: &ownEnvoy{stderr: c.ErrOrStderr()}}
 	d.server = xds.NewServer(xds.Options{

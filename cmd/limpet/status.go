@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -144,7 +147,7 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 	if err := printInput(to, status.Input); err != nil {
 		return err
 	}
-	if err := printRejections(to, status.Envoys); err != nil {
+	if err := errors.Join(printRejections(to, status.Envoys), printUnsharded(to, status.Envoys)); err != nil {
 		return err
 	}
 	if status.Keys != nil {
@@ -191,17 +194,35 @@ func printKeys(to io.Writer, keys *keyfile.Fingerprints) error {
 	return table.Flush()
 }
 
+// mostNamed is how many Envoys of a kind are named.
+const mostNamed = 3
+
+// printUnsharded prints which Envoys have one table of routes for each listener, and why.
+func printUnsharded(to io.Writer, envoys []xds.ClientStatus) (err error) {
+	nodes := map[string][]string{} // by the reason
+	for _, e := range envoys {
+		if why, isWhole := strings.CutPrefix(e.Routes, xds.WholeRoutes); isWhole {
+			nodes[why] = append(nodes[why], message.MakePrintable(e.Node))
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(nodes)) {
+		named := nodes[why]
+		if more := len(named) - mostNamed; more > 0 {
+			named = append(named[:mostNamed:mostNamed], fmt.Sprintf("%d more", more))
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(to, "\nwithout shards, with one table of routes for each listener: %s\n  %s\n",
+				strings.Join(named, ", "), message.MakePrintable(why))
+		}
+	}
+	return err
+}
+
 // printRejections prints what is wrong with Envoys, and what they say of what they reject.
 func printRejections(to io.Writer, envoys []xds.ClientStatus) error {
 	for _, e := range envoys {
 		if e.Warning != "" {
 			if _, err := fmt.Fprintf(to, "\n%s: %s\n", message.MakePrintable(e.Node), message.MakePrintable(e.Warning)); err != nil {
-				return err
-			}
-		}
-		if why, isWhole := strings.CutPrefix(e.Routes, "whole: "); isWhole {
-			if _, err := fmt.Fprintf(to, "\n%s has one table of routes for each listener, for it does not load what shards need:\n  %s\n",
-				message.MakePrintable(e.Node), message.MakePrintable(why)); err != nil {
 				return err
 			}
 		}

@@ -22,3 +22,26 @@ func TestStatusIsPlain(t *testing.T) {
 		t.Errorf("got %q", out.String())
 	}
 }
+
+// TestStatusUnsharded: Envoys without shards are told by reason, and three of them by name.
+func TestStatusUnsharded(t *testing.T) {
+	var envoys []xds.ClientStatus
+	for _, node := range []string{"a", "b", "c", "d", "e"} {
+		envoys = append(envoys, xds.ClientStatus{Node: node, Routes: xds.WholeRoutes + "no file"})
+	}
+	envoys = append(envoys, xds.ClientStatus{Node: "x", Routes: xds.WholeRoutes + "no ABI"}, xds.ClientStatus{Node: "y", Routes: "sharded"})
+	var out strings.Builder
+	if err := printUnsharded(&out, envoys); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+without shards, with one table of routes for each listener: x
+  no ABI
+
+without shards, with one table of routes for each listener: a, b, c, 2 more
+  no file
+`
+	if out.String() != want {
+		t.Errorf("got %q\nwant %q", out.String(), want)
+	}
+}

@@ -22,6 +22,9 @@ const (
 	notSharded                 // it does not
 )
 
+// WholeRoutes begins a [ClientStatus]'s Routes where they are not sharded; the Envoy's words follow.
+const WholeRoutes = "whole: "
+
 // form is a resource as this Envoy gets it; nil for one that is for others.
 func (c *client) form(t Type, r *Resource) *Resource {
 	isSharded := c.sharding == supposed || c.sharding == sharded
@@ -128,7 +131,7 @@ func (c *client) describeRoutes() string {
 	case sharded:
 		return "sharded"
 	case notSharded:
-		return "whole: " + c.unsharded
+		return WholeRoutes + c.unsharded
 	}
 	return ""
 }

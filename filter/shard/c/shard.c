@@ -1,10 +1,12 @@
 // A dynamic module for Envoy's early header mutation (ABI v0.2.0). It writes a header with the name of its site, which is its configuration,
 // and the shard of the request's host: two hexadecimal digits of a hash. Hosts that Envoy takes for the same have the same shard, and
 // nothing is looked up. A client's own header of that name is replaced.
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../native/c/abi.h"
+
+// Of Envoy's C library, whichever that is: without its headers and its file the module is built for any architecture on any machine.
+void *malloc(size_t size);
+void free(void *memory);
+void *memcpy(void *to, const void *from, size_t size);
 
 bool CALLBACK(early_header_mutation_get_header_value)(void *request, struct buffer name, struct buffer *value, size_t index, size_t *count);
 bool CALLBACK(early_header_mutation_set_header)(void *request, struct buffer name, struct buffer value);

@@ -56,7 +56,7 @@ func (e *emitter) listHiddenHeaders() []string {
 		hidden = append(hidden, policyconfig.TicketHeader)
 	}
 	if e.settings.ShardModule != "" {
-		hidden = append(hidden, ShardHeader)
+		hidden = append(hidden, policyconfig.ShardHeader)
 	}
 	return hidden
 }

@@ -15,15 +15,13 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // For each new table of routes Envoy needs time for all of them. So where it can, it has a table for each shard of a site. A small module
 // writes the shard of a request's host into a header before routing (folder filter/shard): a hash of the host as Envoy compares it, without
 // a look at what hosts there are. The table of a shard has the hosts whose names have that hash, and those with wildcards, which are in all
 // of them; so any shard answers a request for no host's very name as the whole table does, and no host needs a change of its listener.
-
-// ShardHeader names the shard. Backends don't see it.
-const ShardHeader = "x-limpet-shard"
 
 // shards is how many a site has. The module has the number, too.
 const shards = 256
@@ -81,7 +79,7 @@ func (e *emitter) shardRoutes(manager *hcmv3.HttpConnectionManager, table string
 		ScopeKeyBuilder: &hcmv3.ScopedRoutes_ScopeKeyBuilder{Fragments: []*hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder{{
 			Type: &hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_{
 				HeaderValueExtractor: &hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor{
-					Name:        ShardHeader,
+					Name:        policyconfig.ShardHeader,
 					ExtractType: &hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_Index{},
 				},
 			},

@@ -59,9 +59,8 @@ func (w *shardWeights) add(h *ShardHost, by int) {
 // Where routes are few or hosts in many tables, shards share tables, for the routes in all of them shall not be many times those that
 // there are: fewest routes have one table, and all tables may have spare more than most times the site's.
 const (
-	fewest = 128
-	most   = 3
-	spare  = 2000
+	most  = 3
+	spare = 2000
 )
 
 // countTables says how many tables a site has: as many as shards, or less.
