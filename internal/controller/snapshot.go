@@ -41,6 +41,9 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 		for _, packed := range changed {
 			r := newResource(t, packed)
 			r.Needs, r.After = packed.Clusters, packed.After
+			if packed.HasHosts() {
+				addHosts(r, packed)
+			}
 			r.Whole = t == xds.Routes && d.HasShards(packed.Name)
 			r.Moved, r.Without = packed.Moved, func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
 			if t == xds.Filter {
@@ -57,6 +60,14 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 		edits[t] = edit
 	}
 	return published{d, p.snapshot.Edit(since, edits)}
+}
+
+// addHosts gives a table its hosts, so that an Envoy which does not take one of them can have the others.
+func addHosts(r *xds.Resource, packed envoy.Packed) {
+	r.WriteHosts = packed.WriteHosts
+	for _, h := range packed.Hosts() {
+		r.Hosts = append(r.Hosts, xds.Host{Name: h.Domain, Content: h.Content})
+	}
 }
 
 func newResource(t xds.Type, packed envoy.Packed) *xds.Resource {

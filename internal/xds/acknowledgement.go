@@ -92,6 +92,8 @@ func (c *client) dropScopes(t Type) {
 // forget notes that the Envoy has nothing of a name, or nothing that counts.
 func (c *client) forget(t Type, name string) {
 	delete(c.types[t].has, name)
+	delete(c.types[t].bases, name)
+	delete(c.types[t].searches, name)
 	delete(c.types[t].rejected, name)
 	delete(c.types[t].unsure, name)
 	c.dirty.add(t, name)
@@ -128,6 +130,7 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 		}
 		if k.wildcard || k.names[r.Name] {
 			k.has[r.Name] = r.Version
+			k.noteHosts(r)
 		}
 		delete(k.rejected, r.Name)
 		delete(k.unsure, r.Name)
@@ -135,6 +138,7 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 	}
 	for _, name := range p.removed {
 		delete(k.has, name)
+		delete(k.bases, name)
 		delete(k.unsure, name)
 	}
 }
@@ -172,6 +176,9 @@ func (c *client) reject(t Type, p *push, words string, now time.Time) {
 	var names []string
 	for _, r := range p.resources {
 		names = append(names, r.Name)
+	}
+	if len(p.resources) == 1 && c.rejectHost(t, p.resources[0], words, now) {
+		return
 	}
 	c.observe.rejected(t, names, words)
 	if len(p.resources) > 1 {

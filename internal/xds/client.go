@@ -79,6 +79,9 @@ type clientType struct {
 	pending  *push             // which it has not answered
 	rejected map[string]Rejection
 	unsure   map[string]bool // names in messages that it rejected, of which it may have taken some
+	// bases are the tables with Hosts as the Envoy has acknowledged them, and searches what it did not take of some.
+	bases    map[string]*Resource
+	searches map[string]*hostSearch
 	// refused counts what was rejected; it begins anywhere for an Envoy that may have rejected something before.
 	refused int
 	// limit is how many resources a push may have, while the one is looked for that made an Envoy reject several.
@@ -88,7 +91,10 @@ type clientType struct {
 func newClient(deadline time.Duration, o observer, now time.Time) *client {
 	c := &client{deadline: deadline, observe: o, connected: now, kept: math.MaxUint64}
 	for t := range c.types {
-		c.types[t] = clientType{names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{}, unsure: map[string]bool{}}
+		c.types[t] = clientType{
+			names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{}, unsure: map[string]bool{},
+			bases: map[string]*Resource{}, searches: map[string]*hostSearch{},
+		}
 	}
 	return c
 }
@@ -139,6 +145,7 @@ func (c *client) begin(now time.Time) {
 	c.dirty.addAll(c.ahead)
 	c.ahead = nameSets{}
 	for t := range typeCount { // what is not wanted any more matters no more
+		c.forgetRefused(t)
 		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {
 			r := c.want(t, name)
 			if c.isReady(t, name) {

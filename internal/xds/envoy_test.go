@@ -27,6 +27,7 @@ func text(t Type, name, content string) *Resource {
 		r.Trial = NewResource(t, "trial/shards", []byte(content[strings.Index(content, "shards"):]))
 	}
 	if t == Routes || t == ScopedRoutes {
+		splitHosts(r, content)
 		r.Whole = strings.Contains(content, "whole")
 		if _, table, isLed := strings.Cut(content, "table:"); isLed && !strings.Contains(content, "holder") {
 			r.After = table
@@ -38,6 +39,25 @@ func text(t Type, name, content string) *Resource {
 		}
 	}
 	return r
+}
+
+// splitHosts gives a table its hosts, which are words "HOST=CONTENT"; "HOST=" is one without routes.
+func splitHosts(r *Resource, content string) {
+	var rest []string
+	for _, word := range strings.Fields(content) {
+		if host, text, is := strings.Cut(word, "="); is {
+			r.Hosts = append(r.Hosts, Host{host, []byte(text)})
+		} else {
+			rest = append(rest, word)
+		}
+	}
+	r.WriteHosts = func(contents [][]byte) []byte {
+		words := slices.Clone(rest)
+		for i, c := range contents {
+			words = append(words, fmt.Sprintf("%s=%s", r.Hosts[i].Name, c))
+		}
+		return []byte(strings.Join(words, " "))
+	}
 }
 
 // listed reads a snapshot from lines "TYPE NAME CONTENT...".
@@ -188,7 +208,8 @@ func (e *fakeEnvoy) step() bool {
 		if t == Filter && e.refused == seen {
 			continue // it does not look at it again, and says yes
 		}
-		if slices.Contains(strings.Fields(string(r.GetResource().GetValue())), "bad") && !e.mended[r.GetName()] {
+		isBad := func(word string) bool { return word == "bad" || strings.HasSuffix(word, "=bad") }
+		if slices.ContainsFunc(strings.Fields(string(r.GetResource().GetValue())), isBad) && !e.mended[r.GetName()] {
 			bad = append(bad, r.GetName())
 			if t == Filter {
 				e.refused = seen

@@ -67,6 +67,10 @@ type Resource struct {
 	Sharded *Resource
 	Whole   bool
 	After   string
+	// Hosts are the virtual hosts of a table of which an Envoy may have some as they were, and WriteHosts gives its bytes with other contents
+	// of them, in their order; nil for another resource.
+	Hosts      []Host
+	WriteHosts func(contents [][]byte) []byte
 	// Trial is a listener with nothing but a filter, by which an Envoy shows that it takes that, or what Sharded needs.
 	// Vary gives a filter's message in other
 	// bytes with each number, for Envoy takes what it refused last for taken when that comes again.

@@ -38,7 +38,7 @@ func (c *client) form(t Type, r *Resource) *Resource {
 	case t == ScopedRoutes && !isSharded && !c.types[ScopedRoutes].wildcard:
 		return nil
 	}
-	return r
+	return c.types[t].formTable(t, r)
 }
 
 // shardTrial is the listener by which it shows; nil where nothing has shards.

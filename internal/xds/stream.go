@@ -433,6 +433,12 @@ func (c *client) listRejected() (all []Rejection) {
 		for _, name := range slices.Sorted(maps.Keys(c.types[t].rejected)) {
 			all = append(all, c.types[t].rejected[name])
 		}
+		for _, name := range slices.Sorted(maps.Keys(c.types[t].searches)) {
+			refused := c.types[t].searches[name].refused
+			for _, host := range slices.Sorted(maps.Keys(refused)) {
+				all = append(all, refused[host].Rejection)
+			}
+		}
 	}
 	return all
 }

@@ -52,13 +52,11 @@ func (e *emitter) joinTable(t *hostTable, contents [][]byte) []byte {
 	return protowire.AppendBytes(scope, table)
 }
 
-// Hosts are the virtual hosts of a table that can be written with others; nil for another resource.
-func (p Packed) Hosts() []*ShardHost {
-	if p.table == nil || p.Version != "" {
-		return nil
-	}
-	return p.table.hosts()
-}
+// HasHosts tells whether it is a table that can be written with other hosts.
+func (p Packed) HasHosts() bool { return p.table != nil && p.Version == "" }
+
+// Hosts are the virtual hosts of such a table, by their domains.
+func (p Packed) Hosts() []*ShardHost { return p.table.hosts() }
 
 // WriteHosts gives the table with other contents of its Hosts, in their order. Where one is nil, the host is there without routes: no wildcard
 // of another host may answer for it.
