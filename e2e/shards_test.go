@@ -5,11 +5,13 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +40,7 @@ func withoutShards(t *testing.T) []string {
 
 // TestShards asks an Envoy with a table of routes for each shard and one with a whole table the same random requests, over random
 // configurations with hosts under wildcards and without, and wants the same answers: whatever the spelling of the host, from plain HTTP
-// and TLS.
+// and TLS, over HTTP/1.1 and as a gRPC client does. Mirrors get as many copies.
 func TestShards(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(uint64(harness.Size(1, time.Now().UnixNano())), 33)) //nolint:gosec // a fixed sample but for long runs
@@ -48,9 +50,13 @@ func TestShards(t *testing.T) {
 		for range harness.Size(250, 500) {
 			w.compare(t, w.newRequest(random))
 		}
+		eventually(t, "as many copies are at both mirrors", func() bool { return w.sharded.mirror.Requests() == w.whole.mirror.Requests() })
 		if t.Failed() {
 			t.Fatalf("with the routes\n%+v", w.routes)
 		}
+	}
+	if mirror := w.sharded.mirror; mirror.Requests() == 0 || mirror.Got("X-Limpet-Shard") {
+		t.Errorf("%d copies; they have the header of shards: %v", mirror.Requests(), mirror.Got("X-Limpet-Shard"))
 	}
 }
 
@@ -79,7 +85,8 @@ type shardWorld struct {
 // side is one of them.
 type side struct {
 	*harness.Serving
-	envoy *harness.Envoy
+	envoy  *harness.Envoy
+	mirror *harness.Backend // its own
 }
 
 func newShardWorld(t *testing.T) *shardWorld {
@@ -93,8 +100,11 @@ func newShardWorld(t *testing.T) *shardWorld {
 	for _, hostname := range []string{"", "*.example.com", "a.example.com"} {
 		documents.Sites = append(documents.Sites, harness.Site{Hostname: hostname, Certificate: w.certificate})
 	}
-	w.sharded = side{Serving: harness.Serve(t, documents, harness.NewRing("k"))}
-	w.whole = side{Serving: harness.Serve(t, documents, harness.NewRing("k"))}
+	for _, s := range []*side{&w.sharded, &w.whole} {
+		mirrors, own := harness.Backends(t, "c"), documents
+		own.Services = append(slices.Clip(documents.Services), harness.Service{Name: "mirror", Backends: mirrors})
+		s.Serving, s.mirror = harness.Serve(t, own, harness.NewRing("k")), mirrors[0]
+	}
 	w.whole.Terminate(t)
 	w.whole.ServeFrom(t, withoutShards(t)...)
 	for s, want := range map[*side]string{&w.sharded: "sharded", &w.whole: "whole: "} {
@@ -169,7 +179,7 @@ func (w *shardWorld) newRule(random *rand.Rand, i int) harness.Rule {
 	case 1:
 		rule.Session = harness.CookieRule(fmt.Sprintf("s%d", i), "").Session
 	case 2:
-		filter("{type: RequestMirror, requestMirror: {backendRef: {name: others, port: 80}}}")
+		filter("{type: RequestMirror, requestMirror: {backendRef: {name: mirror, port: 80}}}")
 	case 3:
 		rule.Refs = nil
 		filter("{type: RequestRedirect, requestRedirect: {path: {type: ReplaceFullPath, replaceFullPath: /moved}, statusCode: 302}}")
@@ -186,9 +196,16 @@ type shardRequest struct {
 	text string
 	// sni is a server name for TLS; empty for none.
 	sni string
+	// calls is the host of one that is sent as gRPC's are, by HTTP/2, to a path; empty for others.
+	calls, path string
 }
 
-func (r shardRequest) String() string { return fmt.Sprintf("%q by %q", r.text, r.sni) }
+func (r shardRequest) String() string {
+	return fmt.Sprintf("%q or call of %q by %q", r.text, r.calls+r.path, r.sni)
+}
+
+// isCallable matches hosts that Go's client sends as they are.
+var isCallable = regexp.MustCompile(`^[A-Za-z0-9.*-]+(:[0-9]*)?$`)
 
 // newRequest makes one whose host is near one of a route.
 func (w *shardWorld) newRequest(random *rand.Rand) shardRequest {
@@ -225,6 +242,9 @@ func (w *shardWorld) newRequest(random *rand.Rand) shardRequest {
 	if random.IntN(3) == 0 {
 		r.sni = pick(random, []string{"a.example.com", "b.example.com", "x.sub.example.com", "example.com", "example.org"})
 	}
+	if random.IntN(5) == 0 && isCallable.MatchString(host) {
+		r.calls, r.path = host, path
+	}
 	return r
 }
 
@@ -247,12 +267,15 @@ func (w *shardWorld) compare(t *testing.T, r shardRequest) {
 	}
 }
 
-// ask sends a request, and gives the answer without what is another each time.
+// ask sends a request, and describes the answer.
 func (s *side) ask(t *testing.T, r shardRequest) string {
 	t.Helper()
 	port := s.Port
 	if r.sni != "" {
 		port = s.Documents.TLSPort
+	}
+	if r.calls != "" {
+		return s.call(t, r, port)
 	}
 	conn, err := net.Dial("tcp", harness.Loopback(port))
 	if err == nil && r.sni != "" {
@@ -268,8 +291,43 @@ func (s *side) ask(t *testing.T, r shardRequest) string {
 	if err != nil {
 		return "none"
 	}
+	return s.describe(answer)
+}
+
+// call sends it as a gRPC client does.
+func (s *side) call(t *testing.T, r shardRequest, port int) string {
+	t.Helper()
+	scheme, protocols := "http", &http.Protocols{}
+	if r.sni != "" {
+		scheme = "https"
+	}
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{
+		Protocols:       protocols,
+		TLSClientConfig: &tls.Config{ServerName: r.sni, InsecureSkipVerify: true}, //nolint:gosec // it is not about that
+	}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, scheme+"://"+harness.Loopback(port)+r.path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = r.calls
+	request.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
+	answer, err := (&http.Client{Transport: transport, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}).Do(request)
+	if err != nil {
+		return "none"
+	}
+	return s.describe(answer)
+}
+
+// describe reads an answer, and leaves out what is another each time.
+func (s *side) describe(answer *http.Response) string {
 	defer func() { _ = answer.Body.Close() }()
 	body, _ := io.ReadAll(answer.Body)
+	maps.Copy(answer.Header, answer.Trailer)
 	var lines []string
 	for name, values := range answer.Header {
 		for _, value := range values {
