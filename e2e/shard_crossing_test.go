@@ -15,7 +15,7 @@ func TestShardsCross(t *testing.T) {
 	pods := harness.Backends(t, "a", "b", "c")
 	s := harness.Serve(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.NewRing("k"))
 	s.Terminate(t)
-	s.ServeFrom(t, withoutShards(t)...)
+	s.ServeFrom(t, harness.WithoutShards(t)...)
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
 	clients := beginSessions(t, envoy, 12)
@@ -46,7 +46,7 @@ func TestShardsCross(t *testing.T) {
 		grow(10)
 		grow(200)
 		s.Terminate(t)
-		s.ServeFrom(t, withoutShards(t)...)
+		s.ServeFrom(t, harness.WithoutShards(t)...)
 		is("whole: ")
 	})
 	if tally.Failed() > 0 || tally.Moved() > 0 {

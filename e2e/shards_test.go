@@ -9,8 +9,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,24 +17,6 @@ import (
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
-
-// withoutShards are flags that name the filter in a folder without the module by which routes have shards.
-func withoutShards(t *testing.T) []string {
-	t.Helper()
-	flags, name := []string{}, "limpet.wasm"
-	if harness.Native() {
-		flags, name = []string{"--filter", "native"}, "liblimpet.so"
-	}
-	filter, err := os.ReadFile(filepath.Join(harness.Find(t).Root, "dist", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, filter, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return append(flags, "--filter-path", path)
-}
 
 // TestShards asks an Envoy with a table of routes for each shard and one with a whole table the same random requests, over random
 // configurations with hosts under wildcards and without, and wants the same answers: whatever the spelling of the host, from plain HTTP
@@ -106,7 +86,7 @@ func newShardWorld(t *testing.T) *shardWorld {
 		s.Serving, s.mirror = harness.Serve(t, own, harness.NewRing("k")), mirrors[0]
 	}
 	w.whole.Terminate(t)
-	w.whole.ServeFrom(t, withoutShards(t)...)
+	w.whole.ServeFrom(t, harness.WithoutShards(t)...)
 	for s, want := range map[*side]string{&w.sharded: "sharded", &w.whole: "whole: "} {
 		s.envoy = s.Bootstrap(t).Start(t)
 		s.AwaitSettled(t)
