@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -67,13 +68,20 @@ func (w *speedWorld) serveAnew(t *testing.T, filter []string, routes string) {
 	}
 	begun := time.Now()
 	w.envoy = w.serving.Bootstrap(t).Start(t)
+	for {
+		if connection, err := net.Dial("tcp", harness.Loopback(w.port)); err == nil {
+			_ = connection.Close()
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 	host, path := w.place(w.of - 1)
 	for status := 0; status != http.StatusOK; time.Sleep(5 * time.Millisecond) {
 		status, _ = w.getPath(t, host, path)
 	}
 	fmt.Printf("shapes: an Envoy starts in %d ms\n", time.Since(begun).Milliseconds())
 	w.serving.AwaitSettled(t)
-	w.serving.AwaitEnvoy(t, "default/edge", func(e harness.ServedEnvoy) bool {
+	w.serving.AwaitEnvoy(t, "e2e", func(e harness.ServedEnvoy) bool {
 		return e.Routes == routes || routes == "" && strings.HasPrefix(e.Routes, "whole")
 	})
 }
