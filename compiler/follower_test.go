@@ -87,7 +87,7 @@ func compareServedLists(t *testing.T, name string, got, want []*envoy.Served) {
 			"scopes": {g.Scopes, w.Scopes}, "tables of shards": {g.ShardTables, w.ShardTables},
 		} {
 			if !reflect.DeepEqual(lists[0], lists[1]) {
-				t.Errorf("%s: the %s of %s differ:\nfollowed %q\nfrom scratch %q", name, kind, w.Gateway, lists[0], lists[1])
+				t.Errorf("%s: the %s of %s differ:\nfollowed %+v\nfrom scratch %+v", name, kind, w.Gateway, lists[0], lists[1])
 			}
 		}
 	}

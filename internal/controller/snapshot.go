@@ -39,7 +39,7 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 		changed, removed := compare(lists.before, lists.now)
 		edit.Removed = append(edit.Removed, removed...)
 		for _, packed := range changed {
-			r := xds.NewResource(t, packed.Name, packed.Content)
+			r := newResource(t, packed)
 			r.Needs, r.After = packed.Clusters, packed.After
 			r.Whole = t == xds.Routes && d.HasShards(packed.Name)
 			r.Moved, r.Without = packed.Moved, func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
@@ -57,6 +57,13 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 		edits[t] = edit
 	}
 	return published{d, p.snapshot.Edit(since, edits)}
+}
+
+func newResource(t xds.Type, packed envoy.Packed) *xds.Resource {
+	if packed.Version != "" {
+		return xds.NewLater(t, packed.Name, packed.Version, packed.Bytes)
+	}
+	return xds.NewResource(t, packed.Name, packed.Content)
 }
 
 // leaveOut gives endpoints without some at addresses that have passed to other pods.

@@ -34,7 +34,7 @@ func dump(s *xds.Snapshot) map[string]any {
 
 // dumpResource shows a resource. Of those that may hold keys no more is shown than what is known to hold none.
 func dumpResource(t xds.Type, r *xds.Resource) any {
-	m, err := r.Body.UnmarshalNew()
+	m, err := r.Body().UnmarshalNew()
 	if err != nil {
 		return masked
 	}

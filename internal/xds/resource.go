@@ -60,8 +60,6 @@ type Resource struct {
 	Name string
 	// Version is a hash of the content, so that every replica gives the same one.
 	Version string
-	// Body is the message, of the type's URL.
-	Body *anypb.Any
 	// Needs are the clusters that routes lead to.
 	Needs []string
 	// Sharded is the form of a listener for an Envoy that finds its routes by shard; nil for none. Whole says of routes that such an Envoy
@@ -81,9 +79,11 @@ type Resource struct {
 	// Origin is what the resource was made from; nil where that does not matter.
 	Origin any
 
-	sum   hashSum           // of type, name and version
-	moved map[string]uint64 // for each of Moved the number of the snapshot that it came with
-	last  uint64            // the highest of those
+	url     string            // of its type
+	content func() []byte     // of the message
+	sum     hashSum           // of type, name and version
+	moved   map[string]uint64 // for each of Moved the number of the snapshot that it came with
+	last    uint64            // the highest of those
 
 	lock  sync.Mutex
 	forms map[int]*Resource // without so many of Moved, the last ones; those that were asked for
@@ -125,11 +125,24 @@ func (r *Resource) knownBy(routed uint64) *Resource {
 // NewResource makes the resource of a message's bytes.
 func NewResource(t Type, name string, content []byte) *Resource {
 	sum := sha256.Sum256(content)
-	r := &Resource{Name: name, Version: hex.EncodeToString(sum[:12]), Body: &anypb.Any{TypeUrl: t.URL(), Value: content}}
-	sum = sha256.Sum256([]byte(t.String() + "\x00" + name + "\x00" + r.Version))
+	return newResource(t, name, sum[:], func() []byte { return content })
+}
+
+// NewLater makes a resource whose bytes are made once somebody asks for it. The version is another one with other bytes.
+func NewLater(t Type, name, version string, content func() []byte) *Resource {
+	sum := sha256.Sum256([]byte(version))
+	return newResource(t, name, sum[:], sync.OnceValue(content))
+}
+
+func newResource(t Type, name string, version []byte, content func() []byte) *Resource {
+	r := &Resource{Name: name, Version: hex.EncodeToString(version[:12]), url: t.URL(), content: content}
+	sum := sha256.Sum256([]byte(t.String() + "\x00" + name + "\x00" + r.Version))
 	_, _ = binary.Decode(sum[:], binary.BigEndian, &r.sum)
 	return r
 }
+
+// Body is the message, of the type's URL.
+func (r *Resource) Body() *anypb.Any { return &anypb.Any{TypeUrl: r.url, Value: r.content()} }
 
 // named is what the resource comes to for an Envoy that says that it has and wants it; nothing for nil.
 func (r *Resource) named() int {
@@ -142,7 +155,7 @@ func (r *Resource) named() int {
 // body is the message for an Envoy that may have refused it so many times.
 func (r *Resource) body(times int) *anypb.Any {
 	if times == 0 || r.Vary == nil {
-		return r.Body
+		return r.Body()
 	}
-	return &anypb.Any{TypeUrl: r.Body.GetTypeUrl(), Value: r.Vary(r.Body.GetValue(), times)}
+	return &anypb.Any{TypeUrl: r.url, Value: r.Vary(r.content(), times)}
 }

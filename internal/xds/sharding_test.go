@@ -38,7 +38,7 @@ func TestClientShards(t *testing.T) {
 			to := listed(t, e.now, c.config)
 			if c.config == withoutModule { // with which it is only tried
 				l := to.find(Listener, "web")
-				l.Body.Value = []byte("routes:web filter:limpet")
+				l.content = func() []byte { return []byte("routes:web filter:limpet") }
 			}
 			e.set(to)
 			e.run()

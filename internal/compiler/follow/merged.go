@@ -54,10 +54,20 @@ func newTouched() touchedParts {
 type stale struct {
 	listeners, policies bool
 	sites               map[string]bool
+	hosts               map[string]map[string]bool // by site, domains
 	// settings and endpoints are the clusters of which these have changed, and inline says that one of them has or had its
 	// endpoints inside.
 	settings, endpoints []string
 	inline              bool
+}
+
+func newStale() stale { return stale{sites: map[string]bool{}, hosts: map[string]map[string]bool{}} }
+
+func (s *stale) noteHost(key hostKey) {
+	if s.hosts[key.site] == nil {
+		s.hosts[key.site] = map[string]bool{}
+	}
+	s.sites[key.site], s.hosts[key.site][key.domain] = true, true
 }
 
 // keyedSite is a part of a listener with routes of its own, by a name that it has for itself among those of all Gateways.
@@ -107,7 +117,7 @@ func newMerged(a envoy.Assembly) *merged {
 		assembly: a, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
 		policies: map[string]*policyconfig.Policy{}, draining: map[ir.HostKey]int{}, untils: map[time.Time]int{},
 		pods: map[ir.HostKey][]podCount{}, otherPods: map[ir.HostKey]bool{}, gateways: map[string]*servedGateway{},
-		touched: newTouched(), stale: stale{sites: map[string]bool{}},
+		touched: newTouched(), stale: newStale(),
 	}
 }
 
@@ -492,7 +502,7 @@ func (m *merged) noteStale() {
 			now = site.text(key.domain)
 		}
 		if !bytes.Equal(was, now) {
-			m.stale.sites[key.site] = true
+			m.stale.noteHost(key)
 		}
 	}
 	for name, was := range m.touched.clusters {

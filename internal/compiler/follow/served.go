@@ -107,7 +107,7 @@ func (m *merged) serve(keys Keys, story func(gateway string) envoy.Story) ([]*en
 	if m.stale.policies {
 		m.longestUnused = plugin.LongestUnused(maps.Values(m.policies))
 	}
-	m.stale = stale{sites: map[string]bool{}}
+	m.stale = newStale()
 	return all, nil
 }
 
@@ -178,7 +178,10 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 
 // isSamePacked tells whether two are one and the same, made once.
 func isSamePacked(a, b envoy.Packed) bool {
-	return a.Name == b.Name && len(a.Content) == len(b.Content) && &a.Content[0] == &b.Content[0]
+	if a.Name != b.Name || a.Version != b.Version || len(a.Content) != len(b.Content) {
+		return false
+	}
+	return len(a.Content) == 0 || &a.Content[0] == &b.Content[0]
 }
 
 // packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed, with those of shards where
@@ -190,13 +193,10 @@ func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener, sharded m
 			if m.stale.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys ||
 				(hosts.shards != nil) != sharded[s.Name] {
 				hosts.clusters.settle()
-				texts, err := hosts.list(g.keys)
-				if err != nil {
-					return nil, err
-				}
-				hosts.routes, err = g.assembly.PackRoutes(s.Name, texts, hosts.sessions, hosts.clusters.names)
-				if err == nil {
-					err = hosts.packShards(g.assembly, s.Name, texts, sharded[s.Name])
+				if sharded[s.Name] {
+					err = hosts.packShards(g, s.Name, m.stale.hosts[s.key])
+				} else {
+					err = hosts.packWhole(g, s.Name)
 				}
 				if err != nil {
 					return nil, err
@@ -206,6 +206,16 @@ func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener, sharded m
 		}
 	}
 	return all, nil
+}
+
+// packWhole packs a site's table, of which no shard has a part.
+func (s *siteHosts) packWhole(g *servedGateway, siteName string) error {
+	s.shards = nil
+	texts, err := s.list(g.keys)
+	if err == nil {
+		s.routes, err = g.assembly.PackRoutes(siteName, texts, s.sessions, s.clusters.names)
+	}
+	return err
 }
 
 // patchClusters brings a Gateway's clusters and endpoints up to date, and tells whether they are not as they were.

@@ -28,6 +28,9 @@ type Packed struct {
 	Sharded []byte
 	// After is the table that an Envoy has before a scope leads there; empty for none.
 	After string
+	// Version tells whether Content has changed that is not put together before somebody asks for Bytes; empty where it is there.
+	Version string
+	table   *hostTable // nil for another resource, or where its hosts are not known
 }
 
 // Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a
@@ -203,7 +206,7 @@ func (c Cluster) PackEndpoints() Packed {
 
 // Equal tells whether two are the same to those who are served them.
 func (p Packed) Equal(other Packed) bool {
-	return bytes.Equal(p.Content, other.Content) && bytes.Equal(p.Sharded, other.Sharded) && p.After == other.After &&
+	return bytes.Equal(p.Content, other.Content) && bytes.Equal(p.Sharded, other.Sharded) && p.After == other.After && p.Version == other.Version &&
 		slices.Equal(p.Moved, other.Moved)
 }
 
@@ -234,17 +237,19 @@ func (r Renderer) packSite(a Assembly, d *Served, g GatewayConfig, s site) error
 	if err != nil {
 		return err
 	}
-	routes, err := a.PackRoutes(s.name, hosts, sessions, ListClusters(s.hosts))
-	d.Routes = append(d.Routes, routes)
-	if err != nil || !d.Sharded[s.name] {
+	clusters := ListClusters(s.hosts)
+	if !d.Sharded[s.name] {
+		routes, err := a.PackRoutes(s.name, hosts, sessions, clusters)
+		d.Routes = append(d.Routes, routes)
 		return err
 	}
 	all := make([]ShardHost, len(hosts))
 	for i := range all {
 		h := &s.hosts[i]
-		all[i] = ShardHost{hosts[i], listShards(h), len(h.Routes), ListClusters(s.hosts[i : i+1])}
+		all[i] = ShardHost{h.Domain, hosts[i], listShards(h), len(h.Routes), ListClusters(s.hosts[i : i+1])}
 	}
-	tables, err := a.PackShards(s.name, all, sessions, nil)
+	tables, err := a.PackShards(s.name, all, sessions, clusters, nil)
+	d.Routes = append(d.Routes, tables.Whole)
 	d.AddShards(tables)
 	return err
 }
@@ -256,7 +261,10 @@ func (d *Served) HasShards(table string) bool {
 
 // AddShards adds the tables of a site's shards.
 func (d *Served) AddShards(s *ShardTables) {
-	d.Scopes, d.ShardTables = append(d.Scopes, s.Scopes...), append(d.ShardTables, s.Tables...)
+	d.Scopes = append(d.Scopes, s.Scopes...)
+	if len(s.lists) > 1 {
+		d.ShardTables = append(d.ShardTables, s.Tables...)
+	}
 }
 
 // PackRoutes gives the route configuration of a site, whose virtual hosts are written. Sessions says that most of their routes have some

@@ -1,7 +1,10 @@
 package envoy
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -34,7 +37,7 @@ func TestShardOf(t *testing.T) {
 func testSite(exact, wild int) (hosts []ShardHost) {
 	add := func(h ir.Host) {
 		content, _ := proto.Marshal(&routev3.VirtualHost{Name: h.Domain, Domains: append([]string{h.Domain}, h.Others...)})
-		hosts = append(hosts, ShardHost{content, listShards(&h), 1, []string{"cluster of " + h.Domain}})
+		hosts = append(hosts, ShardHost{h.Domain, content, listShards(&h), 1, []string{"cluster of " + h.Domain}})
 	}
 	for i := range exact {
 		add(ir.Host{Domain: fmt.Sprintf("h%d.example.com", i), Others: []string{fmt.Sprintf("h%d.example.org", i)}})
@@ -52,12 +55,12 @@ func TestShardTables(t *testing.T) {
 		{0, 0, 1}, {40, 1, 1}, {5000, 0, 256}, {5000, 10, 256}, {5000, 60, 64}, {1000, 500, 4}, {10, 5000, 1},
 	} {
 		hosts := testSite(c.exact, c.wild)
-		s, err := Assembly{}.PackShards("site", hosts, false, nil)
+		s, err := Assembly{}.PackShards("site", hosts, false, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.hosts) != c.tables {
-			t.Errorf("%d hosts and %d with wildcards have %d tables, want %d", c.exact, c.wild, len(s.hosts), c.tables)
+		if len(s.lists) != c.tables {
+			t.Errorf("%d hosts and %d with wildcards have %d tables, want %d", c.exact, c.wild, len(s.lists), c.tables)
 		}
 		tables := readTables(t, s)
 		for _, h := range hosts {
@@ -131,12 +134,11 @@ func readTables(t *testing.T, s *ShardTables) [shards]map[string]bool {
 func TestShardTablesChange(t *testing.T) {
 	for _, wild := range []int{0, 60} {
 		hosts := testSite(5000, wild)
-		was, err := Assembly{}.PackShards("site", hosts, false, nil)
+		was, err := Assembly{}.PackShards("site", hosts, false, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		hosts[7] = testSite(8, 0)[7] // written anew
-		now, err := Assembly{}.PackShards("site", hosts, false, was)
+		now, err := Assembly{}.PackShards("site", testSite(8, 0)[7:], false, nil, was) // written anew
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,5 +151,44 @@ func TestShardTablesChange(t *testing.T) {
 		if changed != 2 { // for two names
 			t.Errorf("with %d wildcards %d are made anew, want 2", wild, changed)
 		}
+	}
+}
+
+// TestShardTablesFollow: tables that have followed random changes, also from one number of tables to another, are those of the same hosts
+// packed at once.
+func TestShardTablesFollow(t *testing.T) {
+	random, pool := rand.New(rand.NewPCG(3, 3)), testSite(600, 40) //nolint:gosec // a fixed sample
+	there, divisions := map[string]ShardHost{}, map[int]bool{}
+	var followed *ShardTables
+	for range 60 {
+		var changed []ShardHost
+		share := random.IntN(4) // how many go
+		for _, i := range random.Perm(len(pool))[:random.IntN(1+len(pool)/(1+random.IntN(40)))] {
+			h := pool[i]
+			if delete(there, h.Domain); random.IntN(4) < share {
+				h.Content = nil
+			} else {
+				h.Content = append(slices.Clone(h.Content), testSite(1, 0)[0].Content[:random.IntN(3)]...)
+				there[h.Domain] = h
+			}
+			changed = append(changed, h)
+		}
+		all := slices.Collect(maps.Values(there))
+		want, err := Assembly{}.PackShards("site", all, false, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if followed, err = (Assembly{}).PackShards("site", changed, false, nil, followed); err != nil {
+			t.Fatal(err)
+		}
+		divisions[len(want.lists)] = true
+		for i, lists := range [][2][]Packed{{followed.Scopes, want.Scopes}, {followed.Tables, want.Tables}, {{followed.Whole}, {want.Whole}}} {
+			if !slices.EqualFunc(lists[0], lists[1], Packed.Equal) || !bytes.Equal(followed.Whole.Bytes(), want.Whole.Bytes()) {
+				t.Fatalf("list %d is not that of all %d hosts at once", i, len(all))
+			}
+		}
+	}
+	if len(divisions) < 3 {
+		t.Errorf("the numbers of tables were %v", divisions)
 	}
 }
