@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
+	"github.com/limpet-proxy/limpet/internal/processor"
 )
 
 // TestRouteBudgets lays out what a tenant who may write a Gateway and HTTPRoutes makes as large as it can: it is served or refused in
@@ -16,7 +18,10 @@ import (
 //
 // requirements: S87
 func TestRouteBudgets(t *testing.T) {
-	const share = 16 << 20
+	const (
+		share = 16 << 20
+		most  = 20 * time.Second // of processor time: forty times what it takes
+	)
 	victim := copiesGateway + copiesRoute("mine", 1000000, "hostnames: [mine.example], rules: [{backendRefs: [{name: app, port: 80}]}]")
 	for name, c := range map[string]struct {
 		attack string
@@ -38,9 +43,13 @@ func TestRouteBudgets(t *testing.T) {
 				}
 			}
 			sources := []Source{{Name: "all.yaml", Data: []byte(victim + c.attack)}}
+			used := processor.Time()
 			result, err := Compile(sources, o)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if used = processor.Time() - used; used > most {
+				t.Errorf("the answer took %v of processor time", used)
 			}
 			checkShares(t, result, share)
 			if told := fmt.Sprint(result.Warnings); !strings.Contains(told, c.told) {
@@ -73,6 +82,42 @@ func checkShares(t *testing.T, result *Result, share int) {
 		}
 		if mine != (s.Gateway == "default/web") {
 			t.Errorf("%s has another's route, or lacks its own", s.Gateway)
+		}
+	}
+}
+
+// TestUsualRoutesFit: 10,000 usual routes have room in the default budget of a Gateway and a namespace, and 30,000 in what "make bench-serve"
+// gives; what is reckoned is not less than what Envoys are sent. Their fiftieth part has room in that part of the budget.
+//
+// requirements: S87
+func TestUsualRoutesFit(t *testing.T) {
+	const part = 50
+	for name, c := range map[string]struct {
+		sources []Source
+		budget  int
+	}{
+		"10,000 with hosts of their own": {scaletest.MakeRoutes(10_000 / part), DefaultRouteBudget},
+		"10,000 of one host":             {scaletest.MakeRoutesOfOneHost(10_000 / part), DefaultRouteBudget},
+		"30,000":                         {scaletest.MakeRoutes(30_000 / part), 100 << 20},
+	} {
+		o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{}}, RouteBudget: c.budget / part, AssumeAdmitted: true}
+		result, err := Compile(c.sources, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := fmt.Sprint(result.Warnings); strings.Contains(told, "Too long") {
+			t.Errorf("%s: %.500s", name, told)
+		}
+		d, err := Describe(c.sources, o, "gateway/web", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := 0
+		for _, routes := range result.Served[0].Routes {
+			size += len(routes.Content)
+		}
+		if reckoned := d.Budgets[0].Bytes; size < reckoned/3 || size > reckoned {
+			t.Errorf("%s: reckoned are %d bytes, and Envoys are sent %d", name, reckoned, size)
 		}
 	}
 }

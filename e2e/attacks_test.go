@@ -23,7 +23,8 @@ import (
 )
 
 // TestAttacks has limpet serve attacked in each way that is known, and in all ways together, while it serves others: it stays below the
-// chart's memory, others' changes go live, and no session of theirs moves. LIMPET_ATTACK is how long each attack goes on: "make attack".
+// chart's memory, others' changes take five times as long as in the calm before and after at most, and no session of theirs moves.
+// LIMPET_ATTACK is how long each attack goes on: "make attack".
 func TestAttacks(t *testing.T) {
 	contain(t)
 	span, err := time.ParseDuration(cmp.Or(os.Getenv("LIMPET_ATTACK"), "2s"))
@@ -33,8 +34,8 @@ func TestAttacks(t *testing.T) {
 	s := newAttacked(t, harness.Size(50, 5000))
 	clients := harness.NewClients(t, 12, func(int) func() (harness.Response, error) { return harness.Getter(s.envoy.Client(), "/cart", quietly) })
 	clients.Every = 20 * time.Millisecond
-	calm := s.timeChanges(t, time.Now().Add(span))
-	t.Logf("calm: %d changes, the middle one after %v; %d MB", len(calm), middle(calm), s.PeakMB(t))
+	calm := s.timeChanges(t, time.Now())
+	t.Logf("calm: the middle change took %v; %d MB", middle(calm), s.PeakMB(t))
 	all := slices.Sorted(maps.Keys(attack.All))
 	for _, name := range append(all, "all together") {
 		t.Run(name, func(t *testing.T) {
@@ -45,15 +46,29 @@ func TestAttacks(t *testing.T) {
 			var took []time.Duration
 			s.PeakMB(t)
 			tally := clients.During(func() { took = s.during(t, ways, span) })
-			times, peak := float64(middle(took))/float64(middle(calm)), s.PeakMB(t)
-			if tally.Failed() > 0 || tally.Moved() > 0 || peak > mostMB() || span > time.Minute && times > mostTimes {
-				t.Errorf("%v; at most %d MB; changes take %.1f times as long as without", tally, peak, times)
+			peak, after := s.PeakMB(t), s.timeChanges(t, time.Now())
+			times := float64(middle(took)) / float64(middle(append(calm, after...)))
+			if calm = after; tally.Failed() > 0 || tally.Moved() > 0 || peak > mostMB() || times > mostTimes && middle(took) > nobodyMinds() {
+				t.Errorf("%v; at most %d MB; changes take %v, %.1f times as long as without", tally, peak, middle(took), times)
 			}
 			harness.RecordResult(t, "attack on serve: "+name, harness.Result{
 				Requests: tally.Requests, Sessions: 12, Changes: len(took), Lost: tally.Moved(), Errors: tally.Failed(),
 				Note: fmt.Sprintf("for %v; at most %d MB; others' changes take %.1f times as long as in the calm", span, peak, times),
 			})
 		})
+	}
+}
+
+// TestAttacksAreTold: each attack has its row in reliability.md.
+func TestAttacksAreTold(t *testing.T) {
+	page, err := os.ReadFile("../docs/reliability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range attack.All {
+		if !strings.Contains(string(page), "\n| attack on serve: "+name+" | `TestAttacks` |") {
+			t.Errorf("reliability.md has no row for %q", name)
+		}
 	}
 }
 
@@ -94,8 +109,11 @@ func TestRoutesBeyondTheBudget(t *testing.T) {
 		routes, peak, took, middle(changes))
 }
 
-// mostTimes is how much longer others' changes may take.
+// mostTimes is how much longer others' changes may take. With few routes a change is so short that the attackers, who have the same
+// processors, can make it longer: up to four seconds nobody minds.
 const mostTimes = 5
+
+func nobodyMinds() time.Duration { return harness.Size(4*time.Second, 0) }
 
 // mostMB is what the chart gives limpet; with few routes, less than a build without limits had after four seconds (584 to 978 MB).
 func mostMB() int { return harness.Size(450, 1024) }

@@ -73,7 +73,8 @@ func newShardWorld(t *testing.T) *shardWorld {
 	t.Helper()
 	w := &shardWorld{}
 	documents := harness.Documents{Services: []harness.Service{
-		{Name: "pods", Backends: harness.Backends(t, "a")}, {Name: "others", Backends: harness.Backends(t, "b")},
+		{Name: "pods", Backends: harness.Backends(t, "a")},
+		{Name: "others", Backends: harness.Backends(t, "b")},
 		{Name: "authorizer", Backends: []*harness.Backend{harness.NewHTTPAuthorizer(t).Backend}},
 	}}
 	w.certificate = harness.NewCertificate(t, "a.example.com", "*.example.com", "example.com")

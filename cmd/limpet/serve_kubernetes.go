@@ -58,7 +58,7 @@ func (f *clusterFlags) register(flags *pflag.FlagSet) {
 			"session needs it",
 	)
 	flags.BoolVar(&f.statuses, "write-status", true, "write what becomes of objects into their statuses")
-	flags.DurationVar(&f.grace, "programmed-grace", 30*time.Second,
+	flags.DurationVar(&f.grace, "programmed-grace", controller.DefaultGrace,
 		"how long a Gateway stays Programmed after its last Envoy has gone, or its listeners\nhave changed")
 }
 

@@ -71,8 +71,16 @@ type canaries struct {
 	plane   *controlPlane
 	options []string
 	started map[string]*backend
-	// cookies are those of sessions in each version.
+	// url is where the sessions are, and cookies are theirs in each version.
+	url     string
 	cookies map[string]string
+}
+
+// at is the same for the sessions of another URL.
+func (c *canaries) at(url string) *canaries {
+	other := *c
+	other.url, other.cookies = url, nil
+	return &other
 }
 
 // eachFilter starts the split with each filter, on a fresh Envoy Gateway.
@@ -81,7 +89,7 @@ func eachFilter(t *testing.T, input string, test func(t *testing.T, c *canaries)
 	key := ring(t, newKey(t, "one"))
 	for _, filter := range []string{"wasm", "native"} {
 		t.Run(filter, func(t *testing.T) {
-			c := &canaries{started: startHosts(t, versions), options: []string{"--keys", key, "--keys-in-clear"}}
+			c := &canaries{url: "canary.test/", started: startHosts(t, versions), options: []string{"--keys", key, "--keys-in-clear"}}
 			if filter == "native" {
 				c.options = append(c.options, "--filter", "native", "--filter-path", installModule(t, "liblimpet.so"))
 			} else {
@@ -105,7 +113,7 @@ func (c *canaries) begin(t *testing.T) {
 	t.Helper()
 	c.cookies = map[string]string{}
 	for range 400 {
-		a := get(t, "canary.test/")
+		a := get(t, c.url)
 		if version := versionOf(a.host()); version != "" && c.cookies[version] == "" {
 			c.cookies[version] = a.cookie()
 		}
@@ -113,16 +121,16 @@ func (c *canaries) begin(t *testing.T) {
 			return
 		}
 	}
-	t.Fatalf("sessions in %d versions alone", len(c.cookies))
+	t.Fatalf("%s: sessions in %d versions alone", c.url, len(c.cookies))
 }
 
 // checkKept wants the sessions in their versions, on every request.
 func (c *canaries) checkKept(t *testing.T, when string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		for host, n := range tally(t, 10, "canary.test/", "Cookie", c.cookies[name]) {
+		for host, n := range tally(t, 10, c.url, "Cookie", c.cookies[name]) {
 			if versionOf(host) != name {
-				t.Errorf("%s: %d of 10 requests of a session in %s went to %s", when, n, name, host)
+				t.Errorf("%s: %d of 10 requests of a session of %s in %s went to %s", when, n, c.url, name, host)
 			}
 		}
 	}

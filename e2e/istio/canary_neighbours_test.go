@@ -1,6 +1,7 @@
 package istio
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -33,10 +34,10 @@ spec:
 	}
 }
 
-// TestCanaryNextToOthers has routes of another team on the host of a split, of which one takes some of its paths, and one some of its
-// requests by a header: requests with sessions go there as those without.
-func TestCanaryNextToOthers(t *testing.T) {
-	const team = `
+// teams are another team's routes on the host of a split, of which one takes some of its paths, and one some of its requests by a header.
+// Of VirtualServices Istio asks the older first, here by its name.
+var teams = map[string]string{
+	"HTTPRoute": `
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -48,21 +49,92 @@ spec:
   - name: team
     matches: [{path: {value: /cart/team}}, {path: {value: /cart}, headers: [{name: x-team, value: "yes"}]}]
     backendRefs: [{name: old, port: 80}]
-`
-	for _, filter := range []string{"wasm", "native"} {
-		t.Run(filter, func(t *testing.T) {
-			c := split{route: "HTTPRoute", filter: filter, weights: [3]int{40, 40, 20}, input: func(text string) string { return text + team }}.start(t)
-			c.begin(t)
-			for range rounds {
-				for path, header := range map[string]string{"/cart/team": "x-none: none", "/cart/add": "x-team: yes"} {
-					if a := c.sessions["v2"].request(t, path, header); c.of[a.backend] != "old" || a.cookie != "" {
-						t.Fatalf("%s with %s of a session in v2 went to %q, cookie %q", path, header, a.backend, a.cookie)
+`,
+	"VirtualService": `
+---
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: a-team, namespace: app}
+spec:
+  hosts: [shop.example.com]
+  gateways: [istio-system/gw]
+  http:
+  - name: team
+    match: [{uri: {prefix: /cart/team}}, {uri: {prefix: /cart}, headers: {x-team: {exact: "yes"}}}]
+    route: [{destination: {host: old.app.svc.cluster.local, port: {number: 80}}}]
+`,
+}
+
+// TestCanaryNextToOthers: another team's requests go where those without sessions go, with sessions too.
+func TestCanaryNextToOthers(t *testing.T) {
+	for route, team := range teams {
+		for _, filter := range []string{"wasm", "native"} {
+			t.Run(route+" "+filter, func(t *testing.T) {
+				c := split{route: route, filter: filter, weights: [3]int{40, 40, 20}, input: func(text string) string { return text + team }}.start(t)
+				c.begin(t)
+				for range rounds {
+					for path, header := range map[string]string{"/cart/team": "x-none: none", "/cart/add": "x-team: yes"} {
+						for _, one := range []*client{c.sessions["v2"], c.fresh()} {
+							if a := one.request(t, path, header); c.of[a.backend] != "old" || a.cookie != "" {
+								t.Fatalf("%s with %s and cookies %v went to %q, cookie %q", path, header, one.jar, a.backend, a.cookie)
+							}
+						}
 					}
 				}
-			}
-			c.checkKept(t, "beside the other team's route", allVersions...)
-		})
+				c.checkKept(t, "beside the other team's route", allVersions...)
+			})
+		}
 	}
+}
+
+// TestCanaryTakenOut takes v2 out of the rule: its sessions go by the weights without an error, and one that waits is there again when v2
+// is back. The others stay. Copies for v2 that are objects of their own stay too, as they do until they are pruned.
+func TestCanaryTakenOut(t *testing.T) {
+	weights := [3]int{40, 40, 20}
+	eachCanary(t, split{weights: weights}, func(t *testing.T, c *canary) {
+		c.begin(t)
+		whole, part, waits := c.deployment, c.deployment, c.fresh()
+		waits.jar["cart"] = c.sessions["v2"].jar["cart"]
+		part.input = swap(t, part.input, canaryRef(c.route, "v2", weights[1])+", ", "")
+		c.apply(t, part)
+		c.settles(t, [3]int{40, 0, 20})
+		var on string
+		eventually(t, "the session has left v2", func() bool {
+			a := c.sessions["v2"].request(t, "/cart/add")
+			if on = a.backend; a.status != http.StatusOK {
+				t.Fatalf("status %d for a session whose backend is out of the rule", a.status)
+			}
+			return c.of[on] != "v2"
+		})
+		for range rounds {
+			if a := c.sessions["v2"].request(t, "/cart/add"); a.backend != on || a.cookie != "" {
+				t.Fatalf("a session that went to %s is on %q, status %d, cookie %q", on, a.backend, a.status, a.cookie)
+			}
+		}
+		c.checkKept(t, "while a backend is out of the rule", "v1", "old")
+		c.apply(t, whole)
+		c.sessions["v2"] = waits
+		eventually(t, "the session that waited is in v2", func() bool {
+			for range rounds {
+				one := c.fresh()
+				one.jar["cart"] = waits.jar["cart"]
+				if c.of[one.request(t, "/cart/add").backend] != "v2" {
+					return false
+				}
+			}
+			return true
+		})
+		c.checkKept(t, "when it is back in the rule", allVersions...)
+	})
+}
+
+// apply gives the cluster the user's route, and what limpet writes for it.
+func (c *canary) apply(t *testing.T, d deployment) {
+	t.Helper()
+	if c.route == "HTTPRoute" {
+		c.updateRoute(t, d.input)
+	}
+	c.push(t, d)
 }
 
 // TestCanaryMutualTLS: copies lead to the very clusters of the split, so what Istio has its proxies speak to sidecars, by transport socket

@@ -2,7 +2,6 @@ package istio
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -108,15 +107,19 @@ spec: {clusterIP: 10.0.1.%d, ports: [{name: http, port: 80, targetPort: %d}]}
 `, name, version+1, target) + endpointSlice("app", name, target, all)
 }
 
+// canaryRef is a reference of the route to a version.
+func canaryRef(kind, version string, weight int) string {
+	if kind == "VirtualService" {
+		return fmt.Sprintf("{destination: {host: %s.app.svc.cluster.local, port: {number: 80}}, weight: %d}", version, weight)
+	}
+	return fmt.Sprintf("{name: %s, port: 80, weight: %d}", version, weight)
+}
+
 // canaryRoute is the route, with its Gateway.
 func canaryRoute(kind string, port int, weights [3]int) string {
 	var refs []string
 	for i, v := range versions {
-		form := "{name: %s, port: 80, weight: %d}"
-		if kind == "VirtualService" {
-			form = "{destination: {host: %s.app.svc.cluster.local, port: {number: 80}}, weight: %d}"
-		}
-		refs = append(refs, fmt.Sprintf(form, v.name, weights[i]))
+		refs = append(refs, canaryRef(kind, v.name, weights[i]))
 	}
 	if kind == "VirtualService" {
 		return istioShop(port, strings.Join(refs, ", "), "{destination: {host: v1.app.svc.cluster.local, port: {number: 80}}}")
@@ -145,28 +148,39 @@ spec:
 `, strings.Join(refs, ", "))
 }
 
-// find gives what limpet wrote of a kind.
-func (c *canary) find(kind string) []object {
-	return slices.DeleteFunc(slices.Clone(c.written), func(o object) bool { return o["kind"] != kind })
-}
-
 // weigh changes the weights of the split in the cluster, as a rollout controller does: limpet has no part in it.
 func (c *canary) weigh(t *testing.T, weights [3]int) {
 	t.Helper()
 	if c.route == "VirtualService" {
-		written := c.find(c.route)
-		for _, one := range written[0]["spec"].(object)["http"].([]any) {
+		c.weighVirtual(t, c.written, weights[:]...)
+		return
+	}
+	c.updateRoute(t, canaryRoute("HTTPRoute", c.port, weights))
+}
+
+// weighVirtual changes the weights of the cart in the VirtualService that limpet wrote.
+func (m *world) weighVirtual(t *testing.T, written []object, weights ...int) {
+	t.Helper()
+	for _, o := range written {
+		if o["kind"] != "VirtualService" {
+			continue
+		}
+		for _, one := range o["spec"].(object)["http"].([]any) {
 			if rule := one.(object); rule["name"] == "cart" {
 				for i, ref := range rule["route"].([]any) {
 					ref.(object)["weight"] = weights[i]
 				}
 			}
 		}
-		c.update(t, dump(t, written))
-		return
+		m.update(t, dump(t, []object{o}))
 	}
-	routes := c.server.KubeClient().GatewayAPI().GatewayV1().HTTPRoutes("app")
-	updateObject(t, canaryRoute("HTTPRoute", c.port, weights), "HTTPRoute", "app/shop", routes.Update)
+}
+
+// updateRoute changes the user's HTTPRoute in the cluster.
+func (m *world) updateRoute(t *testing.T, text string) {
+	t.Helper()
+	routes := m.server.KubeClient().GatewayAPI().GatewayV1().HTTPRoutes("app")
+	updateObject(t, text, "HTTPRoute", "app/shop", routes.Update)
 }
 
 // scale changes how many hosts a version has, and how many of them drain.

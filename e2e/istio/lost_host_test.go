@@ -107,7 +107,8 @@ spec:
   subsets: [{name: one, labels: {half: one}}, {name: two, labels: {half: two}}]
 `
 
-// TestSubsetsKeepTheirSessions: the weights choose a subset for new sessions alone; and one subset's sessions can be revoked.
+// TestSubsetsKeepTheirSessions: the weights choose a subset for new sessions alone, whatever they become; and one subset's sessions can be
+// revoked.
 func TestSubsetsKeepTheirSessions(t *testing.T) {
 	d := onVirtualService(t, "")
 	d.backends = append(d.backends, newBackend(t, "127.0.0.1:0"))
@@ -131,6 +132,7 @@ func TestSubsetsKeepTheirSessions(t *testing.T) {
 		c := m.fresh()
 		sessions[half[c.request(t, "/cart/add").backend]] = c
 	}
+	m.weighSubsets(t, d, half, sessions)
 	d.input = revoking(t, d.input, "host/be.app.internal:80/one")
 	m.push(t, d)
 	void := sessions["one"].jar["cart"]
@@ -141,6 +143,29 @@ func TestSubsetsKeepTheirSessions(t *testing.T) {
 	for range rounds {
 		if a := sessions["two"].request(t, "/cart/add"); half[a.backend] != "two" || a.cookie != "" {
 			t.Fatalf("a session of the other subset went to %q, cookie %q", a.backend, a.cookie)
+		}
+	}
+}
+
+// weighSubsets changes the weights of the subsets one and two in the cluster alone: new sessions go by them, and the others stay.
+func (m *world) weighSubsets(t *testing.T, d deployment, half map[string]string, sessions map[string]*client) {
+	t.Helper()
+	written := d.compile(t)
+	for _, weights := range [][]int{{0, 100}, {100, 0}, {90, 10}} {
+		m.weighVirtual(t, written, weights...)
+		eventually(t, fmt.Sprintf("new sessions go by %v", weights), func() bool {
+			met := map[string]bool{}
+			for host := range m.spread(t, "/cart/add") {
+				met[half[host]] = true
+			}
+			return met["one"] == (weights[0] > 0) && met["two"] == (weights[1] > 0)
+		})
+		for name, session := range sessions {
+			for range rounds {
+				if a := session.request(t, "/cart/add"); half[a.backend] != name || a.cookie != "" {
+					t.Fatalf("at %v a session of subset %s went to %q, cookie %q", weights, name, a.backend, a.cookie)
+				}
+			}
 		}
 	}
 }

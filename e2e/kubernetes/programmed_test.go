@@ -2,9 +2,13 @@ package kubernetes
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 	"github.com/limpet-proxy/limpet/e2e/internal/standin"
@@ -64,6 +68,66 @@ func TestProgrammed(t *testing.T) {
 	eventually(t, "the leader is killed, and the other one writes the status", is("True Programmed"))
 	if again.Stranger().Get(t, "/cart").Status != 200 {
 		t.Error("it is programmed, and does not serve")
+	}
+}
+
+// TestRoutesLeaveProgrammed: whatever becomes of routes, no status that is written of their Gateway says that it or a listener is not
+// Programmed, not even for a moment: there is no grace.
+func TestRoutesLeaveProgrammed(t *testing.T) {
+	c, port := openShop(t, "10.244.11.2")
+	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default",
+		"--programmed-grace", "0s")
+	envoy := s.Bootstrap(t).Start(t)
+	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
+	now := func() *unstructured.Unstructured { return c.get(t, gateway) }
+	routes := func(of *unstructured.Unstructured) any {
+		listeners, _, _ := unstructured.NestedSlice(of.Object, "status", "listeners")
+		return listeners[0].(map[string]any)["attachedRoutes"]
+	}
+	eventually(t, "an Envoy has its listener", func() bool { return condition(now(), "Programmed") == "True Programmed" })
+
+	resource, err := c.resourceOf(gateway)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := resource.Watch(t.Context(), metav1.ListOptions{
+		FieldSelector: "metadata.name=edge", ResourceVersion: now().GetResourceVersion(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer written.Stop()
+	second := object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "second")
+	get := func(path string) int { return envoy.Stranger().Get(t, path).Status }
+	attached := func(n int64) func() bool { return func() bool { return routes(now()) == n } }
+	for range 3 {
+		c.set(t, strings.NewReplacer("{name: cart, namespace: default}\nspec:\n  parentRefs", "{name: second, namespace: default}\nspec:\n  parentRefs",
+			"value: /cart", "value: /second", "CART", "SECOND").Replace(shopAt(port)))
+		eventually(t, "another route is served", func() bool { return get("/second") == http.StatusOK })
+		eventually(t, "it is counted", attached(2))
+		c.set(t, strings.Replace(shopAt(port), "value: /cart", "value: /moved", 1))
+		eventually(t, "the first is changed", func() bool { return get("/moved") == http.StatusOK && get("/cart") == http.StatusNotFound })
+		c.set(t, shopAt(port))
+		c.remove(t, second)
+		eventually(t, "the other is gone", func() bool { return get("/second") == http.StatusNotFound && get("/cart") == http.StatusOK })
+		eventually(t, "it is not counted", attached(1))
+	}
+	last, count := now(), 0
+	for count = 1; ; count++ {
+		event := <-written.ResultChan()
+		of, is := event.Object.(*unstructured.Unstructured)
+		if !is {
+			t.Fatalf("of the Gateway comes %v", event)
+		}
+		if own, of := condition(of, "Programmed"), condition(of, "Programmed", "status", "listeners"); own+of != "True ProgrammedTrue Programmed" {
+			t.Errorf("status %d says %s, of the listener %s", count, own, of)
+		}
+		if of.GetResourceVersion() == last.GetResourceVersion() {
+			break
+		}
+	}
+	if count < 6 {
+		t.Errorf("the status was written %d times, and routes came and went", count)
 	}
 }
 

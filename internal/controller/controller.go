@@ -67,6 +67,9 @@ type Changes interface {
 	Next(ctx context.Context, until time.Time) (since time.Time, changed bool)
 }
 
+// DefaultGrace is how long a Gateway stays Programmed without an Envoy, unless somebody chooses otherwise.
+const DefaultGrace = 30 * time.Second
+
 // Controller keeps what a server serves up to date with an input.
 type Controller struct {
 	// Changes tells when the input changes. It must be made before that is read for the first time.

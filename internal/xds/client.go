@@ -162,6 +162,7 @@ func (c *client) pushStages(now time.Time) {
 		c.returned, c.routed = false, c.target.number
 	}
 	c.returned = c.returned && now.Sub(c.connected) < c.deadline
+	c.recognizeSharding()
 	for _, t := range []Type{Endpoint, Cluster, Secret, Filter} {
 		c.push(t, now)
 	}

@@ -71,6 +71,18 @@ func (c *client) trySharding(now time.Time) (tried bool) {
 	}
 }
 
+// recognizeSharding knows an Envoy that comes back by its listeners: nothing is tried again.
+func (c *client) recognizeSharding() {
+	has := c.types[Listener].has
+	if c.sharding != undecided || len(has) == 0 {
+		return
+	}
+	isRight := func(l *Resource) bool { return l.Sharded != nil && has[l.Name] == l.Sharded.Version }
+	if slices.ContainsFunc(c.target.Resources(Listener), isRight) {
+		c.decide(sharded, "")
+	}
+}
+
 // addTrial puts the trial among the first listeners of an Envoy.
 func (c *client) addTrial(t Type, changed []*Resource) []*Resource {
 	if t != Listener || c.sharding != supposed {

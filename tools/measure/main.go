@@ -23,11 +23,13 @@ func main() {
 	}
 }
 
-// What is worth a look: a function that is longer, one used once that is no longer, a wider line.
+// What is worth a look: a function that is longer, one used once that is no longer, a wider line. More words than that
+// nobody reads.
 const (
 	longFunction  = 40
 	smallFunction = 8
 	wideLine      = 120
+	mostWords     = 60_000
 )
 
 func (t *tree) print(what string) error {
@@ -47,6 +49,7 @@ func (t *tree) print(what string) error {
 			fmt.Printf("%6d %s\n", p.words, p.path)
 		}
 		fmt.Printf("%6d in all\n", t.words())
+		return t.checkWords()
 	case "":
 		t.printTable()
 	default:
@@ -67,6 +70,13 @@ func (t *tree) printTable() {
 	fmt.Printf("functions used once, of %d lines or fewer: %d\n", smallFunction, len(t.findOnce()))
 	fmt.Printf("lines over %d columns: %d\n", wideLine, len(t.wide))
 	fmt.Printf("words of pages, without what is generated: %d\n", t.words())
+}
+
+func (t *tree) checkWords() error {
+	if n := t.words(); n > mostWords {
+		return fmt.Errorf("the pages have %d words, and %d at most are wanted: for each new sentence one has to go", n, mostWords)
+	}
+	return nil
 }
 
 func (t *tree) words() (sum int) {

@@ -44,3 +44,18 @@ func TestTree(t *testing.T) {
 		t.Errorf("pages: %+v", read.pages)
 	}
 }
+
+// TestWords: the pages have no more words than somebody may be asked to read.
+func TestWords(t *testing.T) {
+	t.Chdir("../..")
+	pages, err := readTree(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pages.checkWords(); err != nil {
+		t.Error(err)
+	}
+	if n := pages.words(); n < mostWords/2 {
+		t.Errorf("%d words are counted: most pages are passed over", n)
+	}
+}

@@ -29,7 +29,8 @@ const nonRoot = "65532:65532"
 // programPath is where the image of limpet has the program.
 const programPath = "usr/local/bin/limpet"
 
-// filterPath is where the image of Envoy has the filter, and shardPath the module by which routes have shards, which is beside it.
+// filterPath is where the image of Envoy has the filter, and shardPath the module by which routes have shards, which is
+// beside it.
 const (
 	filterPath = "usr/share/limpet/limpet.wasm"
 	shardPath  = "usr/share/limpet/limpet-shard-1.so"
@@ -114,7 +115,8 @@ func (r *release) makeEnvoy(module []byte) (v1.ImageIndex, error) {
 		if err != nil {
 			return nil, err
 		}
-		image, err = addFiles(image, append(slices.Clip(files), file{shardPath, 0o644, shard}), "Envoy and limpet's filter "+r.version)
+		files := append(slices.Clip(files), file{shardPath, 0o644, shard})
+		image, err = addFiles(image, files, "Envoy and limpet's filter "+r.version)
 		if err != nil {
 			return nil, err
 		}

@@ -103,7 +103,7 @@ func (e *emitter) newShardWriter(table string) *corev3.TypedExtensionConfig {
 // newShardTrial is a listener that takes no connections, by which an Envoy shows that it loads the module.
 func (e *emitter) newShardTrial() *listenerv3.Listener {
 	const name = trialPrefix + "shards"
-	return e.newTrialListener(name, &hcmv3.HttpConnectionManager{
+	return e.newTrialListener(name, shardTrialAddress, &hcmv3.HttpConnectionManager{
 		StatPrefix: "limpet_trial", HttpFilters: []*hcmv3.HttpFilter{e.newRouter()},
 		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{e.newShardWriter(name)},
 		RouteSpecifier:                &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{Name: name}},
