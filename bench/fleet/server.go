@@ -80,7 +80,7 @@ func (r *runner) compile() error {
 		text += "---\n" + string(source.Data)
 	}
 	target := &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin, Served: &compiler.Served{}}
-	o := compiler.Options{Envoy: target, Cache: compiler.NewCache()}
+	o := compiler.Options{Envoy: target}
 	for i := range 20 {
 		edited := strings.Replace(text, "10.0.0.", fmt.Sprintf("10.0.%d.", i), 1)
 		if i%2 == 0 {

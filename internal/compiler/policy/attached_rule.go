@@ -58,7 +58,7 @@ func attachRules(
 	return rules
 }
 
-// listRules lists each rule that requests come to once for each listener.
+// listRules lists each rule that requests come to once for each listener, in the order of ruleKey.compare.
 func listRules(ports []gateway.Port) (rules []ruleKey) {
 	seen := map[ruleKey]bool{}
 	for _, p := range ports {
@@ -72,6 +72,7 @@ func listRules(ports []gateway.Port) (rules []ruleKey) {
 			}
 		}
 	}
+	slices.SortFunc(rules, ruleKey.compare)
 	return rules
 }
 

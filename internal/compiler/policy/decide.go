@@ -43,7 +43,7 @@ func (c Cache) Decide(
 	o Options,
 	rep *report.Report,
 ) *Decisions {
-	return c.DecidePart(objects, c.findTargets(objects), ports, backends, o, rep, rep)
+	return c.DecidePart(objects, findTargets(objects), ports, backends, o, rep, rep)
 }
 
 // DecidePart is Decide for a part of the input, in which more than its objects are targets of its policies. What there
@@ -58,7 +58,7 @@ func (c Cache) DecidePart(
 	attaching, rep *report.Report,
 ) *Decisions {
 	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, attaching)
-	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
+	rules := attachRules(listRules(ports), backends, attached, o, rep)
 	limit := findAncestorLimit(objects, targets, attached, rules, o, rep)
 	inputs := gatherInputs(rules, attached, limit, o)
 	claimed := c.shareSessions(c.resolveAndClaim(inputs), o.HeldNames)
