@@ -131,7 +131,9 @@ func (c *client) rejectHost(t Type, r *Resource, words string, now time.Time) bo
 	s.form, s.limit, s.grows = nil, len(fresh)/2, false
 	if len(fresh) == 1 {
 		name := fmt.Sprintf("%s, host %s", r.Name, fresh[0].Name)
-		s.refused[fresh[0].Name] = refusedHost{fresh[0].Content, Rejection{Type: t.String(), Name: name, Version: r.Version, Words: words, at: now}}
+		s.refused[fresh[0].Name] = refusedHost{
+			fresh[0].Content, Rejection{Type: t.String(), Name: name, Version: r.Version, Words: words, at: now},
+		}
 		c.observe.rejected(t, []string{name}, words)
 	}
 	return true

@@ -184,7 +184,9 @@ func isSamePacked(a, b envoy.Packed) bool {
 
 // packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed, with those of shards where
 // sites have some.
-func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener, sharded map[string]bool, changed *stale) (all []envoy.Packed, err error) {
+func (m *merged) packRoutes(
+	g *servedGateway, listeners []ir.Listener, sharded map[string]bool, changed *stale,
+) (all []envoy.Packed, err error) {
 	for _, l := range listeners {
 		for _, s := range m.listSites(l) {
 			hosts := m.sites[s.key]

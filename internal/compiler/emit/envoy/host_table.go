@@ -58,8 +58,8 @@ func (p Packed) HasHosts() bool { return p.table != nil && p.Version == "" }
 // Hosts are the virtual hosts of such a table, by their domains.
 func (p Packed) Hosts() []*ShardHost { return p.table.hosts() }
 
-// WriteHosts gives the table with other contents of its Hosts, in their order. Where one is nil, the host is there without routes: no wildcard
-// of another host may answer for it.
+// WriteHosts gives the table with other contents of its Hosts, in their order. Where one is nil, the host is there without routes: no
+// wildcard of another host may answer for it.
 func (p Packed) WriteHosts(contents [][]byte) []byte {
 	hosts, all := p.table.hosts(), slices.Clone(contents)
 	for i := range all {

@@ -24,7 +24,8 @@ type ShardHost struct {
 
 // ShardTables are the tables of a site's shards.
 type ShardTables struct {
-	// Scopes say which table a shard has, or have it themselves. Tables are the others, and Whole is that of the site; of one table both are it.
+	// Scopes say which table a shard has, or have it themselves. Tables are the others, and Whole is that of the site; of one table both
+	// are it.
 	Scopes, Tables []Packed
 	Whole          Packed
 
@@ -91,7 +92,9 @@ func (h *ShardHost) tablesOf(tables int) []uint8 {
 
 // PackShards gives the tables of a site's shards, from the last ones, which are used up, and the hosts that have changed since, or from
 // all hosts. Those tables that have not changed are the same values. Sessions is as for PackRoutes, and clusters are those of all hosts.
-func (a Assembly) PackShards(siteName string, changed []ShardHost, sessions bool, clusters []string, last *ShardTables) (*ShardTables, error) {
+func (a Assembly) PackShards(
+	siteName string, changed []ShardHost, sessions bool, clusters []string, last *ShardTables,
+) (*ShardTables, error) {
 	e, table := a.newEmitter(), a.Settings.tableName(siteName)
 	next := &ShardTables{hosts: map[string]*ShardHost{}, sessions: sessions}
 	if last != nil {
