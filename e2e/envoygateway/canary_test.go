@@ -175,7 +175,7 @@ func checkShares(t *testing.T, weights [3]int) {
 }
 
 // TestCanaryWeights has sessions at each version through random weights, 0 and 100 among them. The weights change in the object that
-// limpet wrote, as a rollout controller changes them, without a compilation.
+// limpet wrote, as a rollout controller changes them, without a compilation; limpet's manifest then has the old ones again.
 func TestCanaryWeights(t *testing.T) {
 	input := func(w [3]int) string { return frame + versionBackends("", "") + canary(w, "") }
 	eachFilter(t, input([3]int{60, 30, 10}), func(t *testing.T, c *canaries) {
@@ -196,7 +196,28 @@ func TestCanaryWeights(t *testing.T) {
 				c.checkKept(t, fmt.Sprint("at ", weights), versionNames...)
 			}
 		}
+		c.plane.apply(t, written)
+		settled(t, [3]int{60, 30, 10})
+		c.checkKept(t, "when limpet's manifest is applied again", versionNames...)
+		c.checkCopyWithoutWeight(t, written)
 	})
+}
+
+// checkCopyWithoutWeight has a controller write 0 to all references to a version: its sessions have one error, and go on in another.
+func (c *canaries) checkCopyWithoutWeight(t *testing.T, manifest string) {
+	t.Helper()
+	c.plane.apply(t, edited(t, manifest, "HTTPRoute", "canary", func(d object) {
+		for _, rule := range rulesOf(d) {
+			for _, ref := range rule.(object)["backendRefs"].([]any) {
+				if r := ref.(object); r["name"] == "old" {
+					r["weight"] = 0
+				}
+			}
+		}
+	}))
+	settled(t, [3]int{60, 30, 0})
+	c.checkOneError(t)
+	c.checkKept(t, "without the copy of another version", "v1", "v2")
 }
 
 // changes is how often weights change; 200 times with LIMPET_LONG.

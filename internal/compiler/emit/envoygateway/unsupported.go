@@ -100,6 +100,7 @@ func (e *emitter) reportUnsupported() {
 		}
 	}
 	e.reportMissed()
+	e.reportRoutingByService()
 	for _, r := range e.plan.HostRoutes {
 		e.rep.NotSupportedBy(report.TargetLacks, r.Subject, targetName, "kind", "Envoy Gateway does not know "+r.Kind)
 	}
