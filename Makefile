@@ -266,7 +266,7 @@ dist/variants/wasm-opt-%.wasm: dist/limpet.wasm
 
 .PHONY: bench-compiler
 bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000 and 10,000 routes, time, memory, recompiling, following changes
-	go test -run '^$$' -bench 'Command|Recompile|Follow' -benchtime $(or $(BENCHTIME),3x) -timeout 30m ./cmd/limpet ./compiler
+	go test -run '^$$' -bench 'Command|Follow' -benchtime $(or $(BENCHTIME),3x) -timeout 30m ./cmd/limpet ./compiler
 
 # For changes that must change nothing: two builds, six thousand inputs, three minutes (see tools/same/main.go).
 .PHONY: same

@@ -6,7 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/bench/internal/rig"
 )
 
-// cell is one thing to measure: a contestant under a traffic.
+// cell is one measurement: a contestant and the traffic that it gets.
 type cell struct{ contestant, traffic string }
 
 func (c cell) String() string { return c.contestant + "/" + c.traffic }
@@ -24,7 +24,7 @@ func (c cell) signs() bool {
 	return false
 }
 
-// base is what the same requests cost without a filter.
+// base is the cell with the same requests and no filter.
 func (c cell) base() cell {
 	switch c.traffic {
 	case "pinned-http2", "without-route", "flood-others":
@@ -43,7 +43,7 @@ type row struct {
 	title string
 }
 
-// The rows of the table, each with its cell. Lua and Envoy's own cookie have the pin itself for a cookie.
+// tableRows are the rows of the table. The cookie of Lua and of Envoy's own sessions is the pin itself.
 var tableRows = []row{
 	{cell{rig.None, "pinned"}, "no filter"},
 	{cell{rig.None, "new"}, "no filter, without a session cookie"},

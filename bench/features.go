@@ -18,25 +18,25 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// feature is one that costs something where it is used: a deployment that has it, and the one that differs in nothing
+// feature is a feature whose cost is measured: its deployment is compared with that of over, which differs in nothing
 // else.
 type feature struct {
 	name, title string
-	// over is the feature that its price is counted from; "" for none.
+	// over names the feature whose cost is subtracted; "" for none.
 	over string
 	rig.Deployment
 	// ticket has each request ask what became of its session.
 	ticket bool
 }
 
-// What several features share.
+// Settings that several features share.
 const (
 	aMirror     = "filters: [{type: RequestMirror, requestMirror: {backendRef: {name: mirror, port: 80}}}]"
 	aSession    = "type: Cookie"
 	sessionsLog = "--access-log-fields=session"
 )
 
-// The features, after those that they are counted from.
+// features lists each feature after the one that its cost is compared with.
 var features = []feature{
 	{name: "none", title: "no session"},
 	{name: "plain", title: "a session", over: "none", Deployment: rig.Deployment{Policy: aSession}},
@@ -100,10 +100,10 @@ var features = []feature{
 	},
 }
 
-// prices are the instructions that a pinned request and one that begins a session take, by the feature's name.
+// prices has, by feature, the instructions of a pinned request and of one that begins a session.
 type prices struct{ pinned, begun map[string]stats.Rounds }
 
-// runFeatures counts what features cost, and says so.
+// runFeatures counts the instructions that features cost, and prints a table.
 func (b *bench) runFeatures(ctx context.Context, p runFlags) error {
 	b.rig.Counting = true
 	counted := prices{map[string]stats.Rounds{}, map[string]stats.Rounds{}}
@@ -160,7 +160,7 @@ func (b *bench) price(f feature, requests int, counted prices) error {
 	return err
 }
 
-// beginSessions asks for some sessions, and gives what their clients send as cookies from then on.
+// beginSessions begins some sessions, and returns the cookies that their clients send from then on.
 func beginSessions(address string, begin request) (sessions []string, err error) {
 	for range fewSessions / 4 {
 		r, err := http.NewRequest(begin.method, "http://"+address+begin.path, http.NoBody)
@@ -182,7 +182,7 @@ func beginSessions(address string, begin request) (sessions []string, err error)
 	return sessions, nil
 }
 
-// countPool counts the instructions of requests that begin a session, or do not.
+// countPool counts the instructions of a request, pass by pass. begins says whether each request must begin a session.
 func (b *bench) countPool(
 	e *rig.Envoy,
 	f feature,
@@ -218,7 +218,7 @@ func (b *bench) countPool(
 	return rounds, nil
 }
 
-// table has a line for each feature that has a price, in thousands.
+// table has a line for each measured feature, in thousands of instructions.
 func (p prices) table() string {
 	titles := map[string]string{}
 	var b strings.Builder

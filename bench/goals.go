@@ -19,7 +19,7 @@ func (r measurements) whole(traffic string) stats.Estimate {
 	return stats.Value(r[cell{rig.Limpet, traffic}])
 }
 
-// goals are the comparisons that limpet is held against. Where the rounds lack a cell of one, there is none of it.
+// goals compares limpet with its peers. It needs the measurements of all rows.
 func (r measurements) goals() []report.Goal {
 	pinned, native := r.over(rig.Limpet, "pinned"), r.over(rig.Native, "pinned")
 	ratio := func(a, b stats.Estimate) stats.Interval { return stats.Bootstrap(r.rounds(), stats.Ratio(a, b)) }
@@ -71,7 +71,7 @@ func (r measurements) goals() []report.Goal {
 	}
 }
 
-// rounds is how many there were.
+// rounds is how often each cell was measured.
 func (r measurements) rounds() int {
 	for _, all := range r {
 		return len(all)
@@ -79,7 +79,7 @@ func (r measurements) rounds() int {
 	return 0
 }
 
-// costs are the rows with their intervals.
+// costs returns the measured rows with their intervals.
 func (r measurements) costs(rows []row) []report.Cost {
 	var costs []report.Cost
 	for _, line := range rows {

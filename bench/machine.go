@@ -28,7 +28,7 @@ func (b *bench) machine() string {
 	)
 }
 
-// versions are those of all that took part.
+// versions names the versions of Envoy, the compilers and Go.
 func versions() string {
 	return strings.Join([]string{
 		"Envoy " + version(os.Getenv("ENVOY"), "--version"),

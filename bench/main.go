@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// runFlags are what a run does.
+// runFlags are the flags that choose what to measure.
 type runFlags struct {
 	only     string
 	variants string
@@ -81,7 +81,7 @@ func run(ctx context.Context) error {
 	return b.runCosts(ctx, p)
 }
 
-// prepare starts what all parts need.
+// prepare starts the backends, and makes the keys and the traffics.
 func (b *bench) prepare(dir string) error {
 	root, err := os.Getwd()
 	if err != nil {
@@ -106,7 +106,7 @@ const (
 	plot            = "docs/performance.svg"
 )
 
-// say prints a part's results and, where wanted, puts them into their place in the page.
+// say prints a part's results and, with -write, puts them into their place in the page.
 func (p runFlags) say(place, text string) error {
 	fmt.Println(text)
 	if !p.write {

@@ -38,7 +38,7 @@ func (r request) bytes() []byte {
 	return []byte(b.String() + "\r\n")
 }
 
-// header is the same for HTTP/2.
+// header is the request's header fields for HTTP/2.
 func (r request) header() http.Header {
 	h := http.Header{}
 	for _, line := range append(common[1:len(common):len(common)], r.lines...) {
@@ -52,7 +52,7 @@ type requestMix struct {
 	pool []request
 	// issues tells whether a contestant that signs must issue a token for each.
 	issues bool
-	// weight is how much more expensive one request is than a usual one, as a measurement is to take about as long.
+	// weight divides the number of requests, so that a measurement of expensive ones takes about as long.
 	weight int
 	http2  bool
 }
@@ -70,8 +70,8 @@ func cookies(values ...string) [][2]string {
 	return [][2]string{{"cookie", "theme=dark; " + strings.Join(values, "; ")}}
 }
 
-// forged changes a token's last character, which is part of its MAC, and leaves the character's spare bits 0: they
-// would be refused before any signature is checked.
+// forged changes a token's last character, which is part of its MAC. The character's spare bits stay 0: a token with
+// others is refused before its signature is checked.
 func forged(tok string) string {
 	last := byte('A')
 	if tok[len(tok)-1] == last {

@@ -13,7 +13,7 @@ import (
 // variantTraffics are what other builds of the filter are measured with.
 var variantTraffics = []string{"pinned", "new", "forged"}
 
-// variantCells are those of other builds, with the shipped one and no filter to compare with.
+// variantCells are the cells of other builds, of the shipped build, and of no filter.
 func variantCells(paths []string) []cell {
 	cells := []cell{{rig.None, "pinned"}, {rig.None, "new"}}
 	for _, traffic := range variantTraffics {

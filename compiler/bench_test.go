@@ -9,7 +9,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -34,58 +33,13 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// recompilations are changes of one object of many, to and fro.
-var recompilations = []struct{ name, from, to string }{
+// edited are changes of one object of many, to and fro.
+var edited = []struct{ name, from, to string }{
 	{"policy", "absoluteTimeout: 8h", "absoluteTimeout: 9h"},
 	{"endpoint", "- addresses: [10.0.0.2]", "- addresses: [10.0.0.3]"},
 	{"service", "kind: Service\nmetadata:\n  name: app-%d\n", "kind: Service\nmetadata:\n  labels: {a: b}\n  name: app-%[1]d\n"},
 	{"route", "value: /cart", "value: /shop"},
 	{"removed", "kind: SessionPersistencePolicy\nmetadata:\n  name: app-%d\n", ""},
-}
-
-// BenchmarkRecompile compiles many routes again after one object has changed, or has gone and come back, with a cache.
-// The collector runs between two compilations, as it does where limpet follows its input. The best time says most on a busy machine.
-func BenchmarkRecompile(b *testing.B) {
-	for _, routes := range []int{1000, 10_000} {
-		for _, served := range []*Served{nil, {Together: true}} {
-			for _, change := range recompilations {
-				b.Run(fmt.Sprintf("%d/served=%t/%s", routes, served != nil, change.name), func(b *testing.B) {
-					recompile(b, routes, change.from, change.to, Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: served}, Cache: NewCache()})
-				})
-			}
-		}
-	}
-}
-
-func recompile(b *testing.B, routes int, from, to string, o Options) {
-	sources, changed := scaletest.MakeRoutes(routes), scaletest.MakeRoutes(routes)
-	last := &changed[len(changed)-1]
-	if strings.Contains(from, "%") {
-		from, to = fmt.Sprintf(from, routes-1), strings.ReplaceAll(to, "%[1]d", fmt.Sprint(routes-1))
-	}
-	last.Data = []byte(strings.Replace(string(last.Data), from, to, 1))
-	if to == "" {
-		last.Data = removeDocument(sources[len(sources)-1].Data, from)
-	}
-	if bytes.Equal(last.Data, sources[len(sources)-1].Data) {
-		b.Fatal("nothing changes")
-	}
-	compile := func(sources []Source) time.Duration {
-		begin := time.Now()
-		if _, err := Compile(sources, o); err != nil {
-			b.Fatal(err)
-		}
-		return time.Since(begin)
-	}
-	compile(changed)
-	best := compile(sources)
-	for i := 0; b.Loop(); i++ {
-		b.StopTimer()
-		runtime.GC()
-		b.StartTimer()
-		best = min(best, compile([][]Source{changed, sources}[i%2]))
-	}
-	b.ReportMetric(float64(best.Microseconds())/1000, "best-ms")
 }
 
 // removeDocument gives a file without the document that holds a text.
@@ -103,7 +57,7 @@ func BenchmarkFollow(b *testing.B) {
 			b.Run(fmt.Sprintf("%d/%s", routes, form), func(b *testing.B) {
 				certificate := issueCertificate(b)
 				f, sources := startFollower(b, scaletest.MakeRoutes(routes), form != "files", certificate)
-				changes := append(slices.Clone(recompilations), struct{ name, from, to string }{"secret", certificate, issueCertificate(b)})
+				changes := append(slices.Clone(edited), struct{ name, from, to string }{"secret", certificate, issueCertificate(b)})
 				for _, change := range changes {
 					b.Run(change.name, func(b *testing.B) {
 						applyToAndFro(b, f, changeLast(b, sources, routes, change.from, change.to), form == "whole")
@@ -120,7 +74,7 @@ func BenchmarkFollowEndpoint(b *testing.B) {
 		for name, makeSources := range map[string]func(int) []Source{"one host": scaletest.MakeRoutesOfOneHost, "hosts": scaletest.MakeRoutes} {
 			b.Run(fmt.Sprintf("%d/%s", routes, name), func(b *testing.B) {
 				f, sources := startFollower(b, makeSources(routes), true, issueCertificate(b))
-				changes := changeLast(b, sources, routes, recompilations[1].from, recompilations[1].to)
+				changes := changeLast(b, sources, routes, edited[1].from, edited[1].to)
 				best := time.Hour
 				for i := 0; b.Loop(); i++ {
 					begin := time.Now()
@@ -281,7 +235,7 @@ func BenchmarkScopesRotate(b *testing.B) {
 			follow(b, scopes(1))
 			for i := 0; b.Loop(); i++ {
 				if name != "ring" {
-					from, to := recompilations[3].from, recompilations[3].to
+					from, to := edited[3].from, edited[3].to
 					if i%2 == 1 {
 						from, to = to, from
 					}

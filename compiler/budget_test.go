@@ -55,7 +55,7 @@ func TestRouteBudgets(t *testing.T) {
 			if told := fmt.Sprint(result.Warnings); !strings.Contains(told, c.told) {
 				t.Errorf("nothing says %q: %.1500s", c.told, told)
 			}
-			statuses, err := Statuses(sources, o)
+			statuses, err := Check(sources, o)
 			if err != nil {
 				t.Fatal(err)
 			}

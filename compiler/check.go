@@ -45,14 +45,7 @@ func (c *CheckResult) Worst() Verdict {
 
 // Check says what becomes of every object, as Compile with the same options would have it. Options.Strict makes no
 // difference. The error is about the options; what is wrong with the input is in the result.
-func Check(sources []Source, o Options) (*CheckResult, error) { return check(sources, o, true) }
-
-// Statuses is Check for those who want the objects' statuses and no rows: what rows say of places in documents takes
-// reading them once more.
-func Statuses(sources []Source, o Options) (*CheckResult, error) { return check(sources, o, false) }
-
-func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
-	defer o.Cache.endCompilation(false)
+func Check(sources []Source, o Options) (*CheckResult, error) {
 	o.writeNothing()
 	j, err := analyze(sources, &o)
 	controlled := err == nil && o.Target.findController() != ""
@@ -79,13 +72,11 @@ func check(sources []Source, o Options, withRows bool) (*CheckResult, error) {
 			func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) },
 		)
 	}
-	if withRows {
-		idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
-		near := listNearBudgets(j.Topology.Usage, o.budget())
-		said := slices.Concat(warnings, idle, near)
-		j.suggestNames(said)
-		result.Rows = status.Rows(j.listSubjects(), said)
-	}
+	idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
+	near := listNearBudgets(j.Topology.Usage, o.budget())
+	said := slices.Concat(warnings, idle, near)
+	j.suggestNames(said)
+	result.Rows = status.Rows(j.listSubjects(), said)
 	return result, nil
 }
 
@@ -130,7 +121,6 @@ func (j *analysis) reportDifferences(o *Options) error {
 		return nil
 	}
 	earlier := *o
-	earlier.Cache = nil
 	before, err := analyze(o.Since, &earlier)
 	if err != nil {
 		return fmt.Errorf("the earlier input: %w", err)

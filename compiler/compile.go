@@ -11,12 +11,14 @@
 //	status         what became of every object, in the words of its API
 //	emit/...       ir to files, one package for each target
 //
-// A Follower takes the same pipeline part by part, by package follow.
+// Compile is for once; Check, Describe and ReadSessions say what it would come to. A [Follower] is for a stream of changes:
+// it has the same options and gives the same [Result], and takes the pipeline part by part (package follow).
 package compiler
 
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 	"time"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -94,13 +96,12 @@ type Result struct {
 // listener or an object, and all objects of a file that can't be read; Result.Warnings says so. The error is of type
 // Errors when nothing comes out: no listener is left, or, with Options.Strict, anything is at fault. Any other error is
 // about the options.
-func Compile(sources []Source, o Options) (result *Result, err error) {
-	defer func() { o.Cache.endCompilation(err == nil) }()
+func Compile(sources []Source, o Options) (*Result, error) {
 	j, err := analyze(sources, &o)
 	if err != nil {
 		return nil, err
 	}
-	result = &Result{Selection: j.selection}
+	result := &Result{Selection: j.selection}
 	if err := o.Target.emit(j, &o, result); err != nil {
 		return nil, err
 	}
@@ -147,8 +148,6 @@ type analysis struct {
 	*pipeline.Part
 	// selection is which pods Services select and have left; nil where nothing watches pods.
 	selection *Selection
-	// cache has the results of steps that earlier compilations took.
-	cache *Cache
 	// rep takes what emitters have to say too: strict compilations and errors are judged after them.
 	rep *report.Report
 }
@@ -159,12 +158,8 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	cache := o.Cache
-	if cache == nil {
-		cache = &Cache{} // which keeps nothing
-	}
-	j := &analysis{parsed: settings, cache: cache, rep: &report.Report{}}
-	j.objects, err = cache.resources.Admit(sources, o.admissionOptions(settings), j.rep)
+	j := &analysis{parsed: settings, rep: &report.Report{}}
+	j.objects, err = resource.Admit(sources, o.admissionOptions(settings), j.rep)
 	if err != nil {
 		return nil, err
 	}
@@ -177,13 +172,12 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		Settings: o.pipelineSettings(settings), Objects: j.objects,
 		Listening: o.listening(settings, newOrder(sources, j.objects)),
 		HeldNames: o.heldNames(), Selection: j.selection, Draining: o.newDraining(), Owners: o.newOwners(), Nodes: o.nodes(),
-		Cache: cache.steps,
 	}, j.rep)
 	if j.Plan.Proxy != nil {
 		if o.Target != TargetEnvoy {
 			j.adviseAddresses()
 		}
-		j.Plan.Proxy.Policies = cache.sortPolicies(j.Plan.Proxy.Policies)
+		slices.SortFunc(j.Plan.Proxy.Policies, func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return j, nil
 }

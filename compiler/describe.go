@@ -18,7 +18,6 @@ import (
 // read; any other is about the words or the options. For a target with a control plane of its own, which does the
 // balancing, sessions are all there is to say.
 func Describe(sources []Source, o Options, words, section string) (*describe.Description, error) {
-	defer o.Cache.endCompilation(false)
 	o.writeNothing()
 	o.HoldInvalid = true
 	j, err := analyze(sources, &o)
@@ -32,6 +31,9 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 	ref, err := describe.Find(words, k.objects)
 	if err != nil {
 		return nil, err
+	}
+	if k.subjects[ref] == nil {
+		return nil, j.explainRefusal(words, ref)
 	}
 	if section != "" && !slices.Contains(k.sections[ref], section) {
 		return nil, fmt.Errorf("%s: there is no listener, rule or port %q in it", ref, section)
@@ -53,6 +55,17 @@ func Describe(sources []Source, o Options, words, section string) (*describe.Des
 		}
 	}
 	return d, nil
+}
+
+// explainRefusal says of an object of the input that it is left out, and why.
+func (j *analysis) explainRefusal(words string, ref object.Ref) error {
+	var why Errors
+	for _, p := range j.rep.Problems() {
+		if p.Ref == ref && !p.Advice {
+			why = append(why, p)
+		}
+	}
+	return fmt.Errorf("%s: %s is refused:\n%s", words, ref, why.Error())
 }
 
 // listBudgets lists the budgets of a Gateway, or those that a route takes from.
@@ -82,7 +95,7 @@ func (j *analysis) findSharedPath(scope string, shared func(*ir.Rule, *ir.Sessio
 	return ""
 }
 
-// describables is the input's objects that can be described.
+// describables is the input's objects that can be described, and those that are refused, which are no subjects.
 type describables struct {
 	objects  []object.Ref
 	subjects map[object.Ref]report.Subject
@@ -96,5 +109,10 @@ func (j *analysis) collectDescribables() *describables {
 		k.objects = append(k.objects, e.Ref)
 		k.subjects[e.Ref], k.sections[e.Ref] = e.Subject, e.Sections
 	})
+	for _, ref := range j.objects.Refused {
+		if k.subjects[ref] == nil {
+			k.objects = append(k.objects, ref)
+		}
+	}
 	return k
 }

@@ -103,22 +103,6 @@ func ExampleCheck() {
 	// 3 objects with a status; accepted: true
 }
 
-// A cache makes the next compilation cost what has changed since the last one. It does not change what comes out.
-func ExampleNewCache() {
-	cache := compiler.NewCache()
-	for range 2 {
-		sources := []compiler.Source{{Name: "shop.yaml", Data: []byte(shop)}}
-		result, err := compiler.Compile(sources, compiler.Options{Target: compiler.TargetPlugin, Cache: cache})
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(len(result.Plugin.Policies), "policy")
-	}
-	// Output:
-	// 1 policy
-	// 1 policy
-}
-
 // A follower takes changed documents, and gives what a server sends to Envoys: what has not changed is the same value.
 func ExampleFollower() {
 	follower, err := compiler.NewFollower(compiler.Options{Envoy: &compiler.EnvoyOptions{

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/netip"
@@ -12,7 +13,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/follow"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -26,7 +26,6 @@ type Follower struct {
 	options  Options
 	settings parsedOptions
 	state    *follow.State
-	given    []Source // the sources, where they were given as a whole
 	last     *Update
 	// accepted are the faults of files and documents with which the last result came.
 	accepted map[faultOf]bool
@@ -40,6 +39,8 @@ type Changes struct {
 	Set []Source
 	// Removed are the names of sources that are gone.
 	Removed []string
+	// Files lists the names of all sources in the order in which Compile would take them; nil for the order of the names.
+	Files func() []string
 	// Keys, Time, Scopes and Draining are as in Options and Served.
 	Keys     policyconfig.Keys
 	Scopes   *ScopeKeys
@@ -63,16 +64,12 @@ type Update struct {
 	Whole bool
 	// NewWarnings are those of Result.Warnings that the last Update did not have, wherever in the files they were then.
 	NewWarnings []Problem
-	// SaysSame says that neither are there new ones, nor is one gone.
-	SaysSame bool
-	// PrivateKeys, Draining, Until, Unsettled and Selection are as in Result.
-	PrivateKeys bool
-	Draining    []HostKey
-	Until       time.Time
-	// OtherPods are the pods, by their uids and in order, at each address at which they may be others than with the last Update; with Whole
-	// at all that have any.
+	// OtherStatuses says that statuses may be others than with the last Update.
+	OtherStatuses bool
+	// OtherPods are the pods, by their uids and in order, at each address at which they may be others than with the last
+	// Update; with Whole at all that have any.
 	OtherPods map[HostKey][]string
-	Unsettled bool
+	// Selection is as in Result.
 	Selection *Selection
 	// Ended has the routes of whose sessions the changes have ended some.
 	Ended map[object.Ref]Ended
@@ -83,8 +80,8 @@ type Update struct {
 	complete bool    // it has what there is to say, too
 }
 
-// NewFollower makes one without documents. The target is TargetEnvoy, with EnvoyOptions.Served; Cache,
-// Keys, Time and Draining come with changes, or not at all.
+// NewFollower makes one without documents. The target is TargetEnvoy, with EnvoyOptions.Served; Keys, Time and Draining
+// come with changes, or not at all.
 func NewFollower(o Options) (*Follower, error) {
 	settings, err := o.parse()
 	if err != nil {
@@ -105,6 +102,7 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 	return follow.Settings{
 		Admission: o.admissionOptions(settings), Steps: o.pipelineSettings(settings),
 		Controller: gatewayv1.GatewayController(o.ControllerName), KeepIncumbents: o.Incumbents != nil,
+		ManyRoutes: cmp.Or(o.manyRoutes, follow.ManyRoutes),
 		Envoy: envoy.Assembly{
 			Settings: envoy.Settings{
 				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256,
@@ -117,42 +115,11 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 // Apply takes changes over. The error is as Compile's: the last Update then stays what it was, and the next one tells of
 // all changes since.
 func (f *Follower) Apply(c Changes) (*Update, error) {
-	f.given = nil
-	return f.apply(c)
-}
-
-// Replace is Apply for all sources at once, of which those that read as before cost next to nothing.
-func (f *Follower) Replace(sources []Source, c Changes) (*Update, error) {
-	if f.given != nil {
-		c.Set, c.Removed = read.Diff(f.given, sources)
-	} else {
-		c.Set, c.Removed = sources, f.listMissing(sources)
-	}
-	f.given = sources
-	return f.apply(c)
-}
-
-// listMissing names the sources that are kept and not among others.
-func (f *Follower) listMissing(sources []Source) (names []string) {
-	there := make(map[string]bool, len(sources))
-	for _, s := range sources {
-		there[s.Name] = true
-	}
-	for name := range f.state.Store().Names() {
-		if !there[name] {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func (f *Follower) apply(c Changes) (*Update, error) {
 	f.refused = true
 	for _, name := range c.Removed {
 		f.state.Remove(name)
 	}
 	if err := f.state.Set(c.Set); err != nil {
-		f.given = nil // what is kept is something else
 		return nil, err
 	}
 	invalid := f.listInvalid()
@@ -160,8 +127,11 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		return nil, problems
 	}
 	f.options.Envoy.Unusable = c.Unusable
+	if c.Files == nil {
+		c.Files = f.listFiles
+	}
 	err := f.state.Update(follow.Moment{
-		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Nodes: c.Nodes, Files: f.listFiles,
+		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Nodes: c.Nodes, Files: c.Files,
 		Listening: f.options.listening(f.settings, nil),
 	})
 	if err != nil {
@@ -171,20 +141,11 @@ func (f *Follower) apply(c Changes) (*Update, error) {
 		return nil, problems
 	}
 	f.acceptInvalid(invalid)
-	u := &Update{
-		follower: f, keys: follow.Keys{Keys: c.Keys, Scopes: c.Scopes},
-		Whole: f.last == nil, PrivateKeys: f.state.HasPrivateKeys(),
-	}
-	u.SaysSame = !u.Whole && f.state.SaysSame()
-	if u.NewWarnings, err = f.state.Settle(); err != nil {
+	u := &Update{follower: f, keys: follow.Keys{Keys: c.Keys, Scopes: c.Scopes}, Whole: f.last == nil}
+	if u.NewWarnings, u.OtherStatuses, err = f.state.Settle(); err != nil {
 		return nil, err
 	}
-	u.Draining, u.Until = f.state.Draining()
-	u.OtherPods, u.Unsettled = f.state.TakeOtherPods(), f.state.IsUnsettled()
-	if u.Whole {
-		u.OtherPods = listUIDs(f.state.Pods())
-	}
-	u.Selection, u.Ended = f.state.Selection(), f.takeEnded(c)
+	u.OtherPods, u.Selection, u.Ended = f.state.TakeOtherPods(), f.state.Selection(), f.takeEnded(c)
 	f.last, f.refused = u, false
 	return u, nil
 }
@@ -235,26 +196,8 @@ func (f *Follower) acceptInvalid(invalid Errors) {
 	}
 }
 
-// listUIDs lists the uids of pods by their addresses.
-func listUIDs(pods []PodAt) map[HostKey][]string {
-	uids := map[HostKey][]string{}
-	for _, p := range pods {
-		uids[p.HostKey] = append(uids[p.HostKey], p.UID)
-	}
-	return uids
-}
-
 // listFiles lists the names of the sources, in their order.
-func (f *Follower) listFiles() []string {
-	if f.given == nil {
-		return slices.Sorted(f.state.Store().Names())
-	}
-	names := make([]string, len(f.given))
-	for i, s := range f.given {
-		names[i] = s.Name
-	}
-	return names
-}
+func (f *Follower) listFiles() []string { return slices.Sorted(f.state.Store().Names()) }
 
 func sayingOf(p Problem) report.Said {
 	return report.Said{Object: p.Object, Path: p.Path, Message: p.Message}
@@ -279,12 +222,12 @@ func (u *Update) Configuration() (*Result, error) {
 	if u.result != nil {
 		return u.result, nil
 	}
-	r := &Result{
-		PrivateKeys: u.PrivateKeys, Draining: u.Draining, Until: u.Until, Unsettled: u.Unsettled, Selection: u.Selection,
-	}
+	state := u.follower.state
+	r := &Result{PrivateKeys: state.HasPrivateKeys(), Unsettled: state.IsUnsettled(), Selection: u.Selection}
+	r.Draining, r.Until = state.Draining()
 	var err error
-	r.Served, err = u.follower.state.Served(u.keys, u.follower.options.served().storyOf)
-	r.LongestUnused, u.result = u.follower.state.LongestUnused(), r
+	r.Served, err = state.Served(u.keys, u.follower.options.served().storyOf)
+	r.LongestUnused, u.result = state.LongestUnused(), r
 	return r, err
 }
 
@@ -292,13 +235,4 @@ func (u *Update) Configuration() (*Result, error) {
 func (f *Follower) Incumbents() *Incumbents {
 	claims, names, hosts := f.state.Incumbents()
 	return &Incumbents{claims: claims, names: maps.Clone(names), hosts: maps.Clone(hosts)}
-}
-
-// Sizes tells how much the follower keeps.
-func (f *Follower) Sizes() []StepSize {
-	var sizes []StepSize
-	for _, s := range f.state.Sizes() {
-		sizes = append(sizes, StepSize(s))
-	}
-	return sizes
 }

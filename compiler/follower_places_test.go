@@ -98,7 +98,7 @@ func TestFollowerPlaces(t *testing.T) {
 		if err := compareFollowed(t, step.name, f, sources, o); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
 		}
-		for _, s := range f.Sizes() {
+		for _, s := range f.state.Sizes() {
 			if s.Step == "groups of routes" && s.Entries != step.groups {
 				t.Errorf("%s: %d groups, want %d", step.name, s.Entries, step.groups)
 			}

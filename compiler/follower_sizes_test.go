@@ -20,8 +20,8 @@ func TestFollowerSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := fresh.Sizes()
-	if got := used.Sizes(); !reflect.DeepEqual(got, want) {
+	want := fresh.state.Sizes()
+	if got := used.state.Sizes(); !reflect.DeepEqual(got, want) {
 		t.Errorf("after fewer routes: %v\nfrom scratch: %v", got, want)
 	}
 	seen := map[string]bool{}
@@ -34,7 +34,7 @@ func TestFollowerSizes(t *testing.T) {
 	if _, err := used.Apply(Changes{Removed: []string{few[0].Name, few[1].Name}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range used.Sizes() {
+	for _, s := range used.state.Sizes() {
 		if s.Entries > 0 {
 			t.Errorf("without any document %d are kept: %s", s.Entries, s.Step)
 		}

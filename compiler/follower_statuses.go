@@ -17,9 +17,9 @@ type Decided struct {
 
 // TakeDecided gives what was decided about the objects whose statuses may be others than when it was last asked for,
 // and about some more: those with something new in [Options] that statuses depend on. It is nil before the first
-// Update, and after changes that came to none.
-func (f *Follower) TakeDecided(more []object.Ref) *Decided {
-	f.state.MarkStatuses(more)
+// Update, and after changes that came to none. With all it gives all objects.
+func (f *Follower) TakeDecided(more []object.Ref, all bool) *Decided {
+	f.state.MarkStatuses(more, all)
 	if f.last == nil || f.refused {
 		return nil
 	}
@@ -27,9 +27,6 @@ func (f *Follower) TakeDecided(more []object.Ref) *Decided {
 	d.in, d.all = f.state.TakeDecided(&d.rep)
 	return d
 }
-
-// MarkAllStatuses has TakeDecided give all objects the next time.
-func (f *Follower) MarkAllStatuses() { f.state.MarkAllStatuses() }
 
 // Statuses gives the statuses of these objects, as [Check] does, and compiles nothing. The options say what is known of
 // proxies, what statuses objects have, and the time.

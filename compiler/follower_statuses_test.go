@@ -54,7 +54,7 @@ func followStatuses(t *testing.T, o Options, seed int, world []*worldObject) {
 		sources, changes := listWorld(world, changed)
 		changes.Time = o.Time
 		if _, err := f.Apply(changes); err == nil {
-			if d := f.TakeDecided(nil); d != nil {
+			if d := f.TakeDecided(nil, false); d != nil {
 				compared++
 				got := d.Statuses(o)
 				asked += len(got.Objects)
@@ -95,7 +95,7 @@ func TestStatusesOfOneChange(t *testing.T) {
 		if _, err := f.Apply(changes); err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range f.TakeDecided(nil).Statuses(o).Objects {
+		for _, s := range f.TakeDecided(nil, false).Statuses(o).Objects {
 			kinds = append(kinds, s.Kind)
 		}
 		return kinds
@@ -135,7 +135,7 @@ func TestStatusesOfEachChange(t *testing.T) {
 		if _, err := f.Apply(changes); err != nil {
 			t.Fatal(name, err)
 		}
-		now = noteStatuses(t, now, f.TakeDecided(nil).Statuses(o))
+		now = noteStatuses(t, now, f.TakeDecided(nil, false).Statuses(o))
 		checkStatuses(t, name, now, sources, o)
 	}
 	follow("first", world)
@@ -155,7 +155,7 @@ func TestStatusesOfEachChange(t *testing.T) {
 	want := maps.Clone(now)
 	for ref := range want {
 		now[ref] = json.RawMessage(`{"conditions":[]}`)
-		now = noteStatuses(t, now, f.TakeDecided([]object.Ref{ref}).Statuses(o))
+		now = noteStatuses(t, now, f.TakeDecided([]object.Ref{ref}, false).Statuses(o))
 	}
 	checkStatuses(t, "overwritten", now, sources, o)
 }
@@ -221,7 +221,7 @@ func listWorld(world, changed []*worldObject) (sources []Source, c Changes) {
 // checkStatuses compares statuses with those of a whole check.
 func checkStatuses(t *testing.T, name string, got map[object.Ref]json.RawMessage, sources []Source, o Options) {
 	t.Helper()
-	checked, err := Statuses(sources, o)
+	checked, err := Check(sources, o)
 	if err != nil {
 		t.Fatal(err)
 	}

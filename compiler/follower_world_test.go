@@ -215,6 +215,7 @@ func followWorld(t *testing.T, seed int, o Options, world []*worldObject) {
 	if seed%2 == 0 {
 		o.Zone = "here"
 	}
+	o.manyRoutes = seed % 2 // groups keep results, however small they are
 	f := newFollower(t, o)
 	var seen *mirror
 	var changed []*worldObject

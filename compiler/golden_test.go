@@ -193,12 +193,6 @@ func (o *Options) goNative(path string) {
 	o.EnvoyGateway = &EnvoyGatewayOptions{NativePath: path}
 }
 
-// retarget puts another target's own options into the place of those that are there.
-func (o *Options) retarget(target Target) {
-	own := optionsFor(target)
-	o.Target, o.Envoy, o.EnvoyGateway, o.Istio = target, own.Envoy, own.EnvoyGateway, own.Istio
-}
-
 func testKeys(t *testing.T, source string) policyconfig.Keys {
 	t.Helper()
 	switch source {

@@ -118,8 +118,6 @@ type Options struct {
 	// Since are the documents that are in force: Check warns of the rules whose sessions end with the new ones, and
 	// lists the values that other objects than the rules' own change. Nothing else looks at it.
 	Since []Source
-	// Cache keeps work from one compilation to the next; nil for none. It does not change what comes out.
-	Cache *Cache
 	// CurrentStatus gives what an object's status is now, as JSON, for those who write a new one; nil where it is in the documents.
 	CurrentStatus func(object.Ref) json.RawMessage
 
@@ -130,6 +128,8 @@ type Options struct {
 
 	// writesNothing says that it does not matter where the module is.
 	writesNothing bool
+	// manyRoutes is as in follow.Settings.
+	manyRoutes int
 }
 
 // budget is how much is laid out.

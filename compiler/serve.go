@@ -37,7 +37,7 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config, PluginJSON: text,
 		ShardModule: o.Envoy.ShardModule, Logged: o.LoggedHeaders,
 	}
-	served, err := j.cache.rendered.Serve(proxy.Clusters, settings, gateways)
+	served, err := envoy.Serve(proxy.Clusters, settings, gateways)
 	r.Served, r.Draining, r.Until = served, proxy.Draining, proxy.Until
 	r.Pods, r.Unsettled = proxy.Pods, proxy.Unsettled
 	r.LongestUnused = plugin.LongestUnused(func(yield func(*policyconfig.Policy) bool) {

@@ -38,7 +38,6 @@ type SessionEndpoint struct {
 
 // ReadSessions gives what an input says of sessions.
 func ReadSessions(sources []Source, o Options) (*Sessions, error) {
-	defer o.Cache.endCompilation(false)
 	o.writeNothing()
 	j, err := analyze(sources, &o)
 	if err != nil {

@@ -132,7 +132,7 @@ func emitIstio(j *analysis, o *Options, r *Result) error {
 }
 
 func emitPlugin(j *analysis, o *Options, r *Result) (err error) {
-	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(j.Plan.Proxy.Policies, o.global())
+	r.Plugin, r.PluginJSON, err = plugin.Emit(j.Plan.Proxy.Policies, o.global())
 	r.Files = []File{{PluginFile, r.PluginJSON}}
 	return err
 }
@@ -154,7 +154,7 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 	if err := emitPlugin(j, o, r); err != nil {
 		return err
 	}
-	bootstrap, err := j.cache.rendered.Emit(j.Plan.Proxy, settings)
+	bootstrap, err := envoy.Emit(j.Plan.Proxy, settings)
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
 	return err
 }
@@ -165,7 +165,7 @@ func emitEnvoyGateway(j *analysis, o *Options, r *Result) error {
 		return err
 	}
 	j.adviseAddresses()
-	r.Plugin, r.PluginJSON, err = j.cache.emitPlugin(out.Policies, o.global())
+	r.Plugin, r.PluginJSON, err = plugin.Emit(out.Policies, o.global())
 	r.Files = []File{{PluginFile, r.PluginJSON}, {EnvoyGatewayFile, out.Manifest}}
 	return err
 }

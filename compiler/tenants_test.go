@@ -39,10 +39,9 @@ type tenants struct {
 // memory is what limpet remembers of a compilation.
 type memory struct {
 	incumbents *Incumbents
-	cache      *Cache
 }
 
-func newMemory() *memory { return &memory{&Incumbents{}, NewCache()} }
+func newMemory() *memory { return &memory{&Incumbents{}} }
 
 func newTenants(seed uint64, honest, hostile int) *tenants {
 	w := tenanttest.New(seed, tenanttest.Site{
@@ -60,14 +59,13 @@ func newTenants(seed uint64, honest, hostile int) *tenants {
 func (s *tenants) compile(t *testing.T, sources []Source, m *memory) *shared {
 	t.Helper()
 	o := s.options
-	o.Incumbents, o.Cache = m.incumbents, m.cache
+	o.Incumbents = m.incumbents
 	j, err := analyze(sources, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	problems := j.rep.Problems()
 	m.incumbents = j.findIncumbents()
-	m.cache.endCompilation(true)
 	statuses := status.Build(status.Input{
 		Objects: j.objects, Attachments: j.Topology.Attachments, Decisions: j.Decisions, Traffic: j.Traffic, Problems: problems, Now: o.Time,
 	})

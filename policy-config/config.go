@@ -52,8 +52,7 @@ type Config struct {
 // Keys names one source of the key ring, at most. Default: fromEnv.
 type Keys struct {
 	// FromEnv is the environment variable that holds the ring's JSON: A-Z, 0-9 and _, not beginning with a digit (POSIX
-	// XBD
-	// 8.1). Default "LIMPET_KEYS". Name it in host_env_keys too.
+	// XBD 8.1). Default "LIMPET_KEYS". Name it in host_env_keys too.
 	FromEnv string `json:"fromEnv,omitempty"`
 	// Ring is the ring itself, in the clear: all who read /config_dump have it.
 	Ring *KeyRing `json:"ring,omitempty"`
@@ -119,7 +118,7 @@ var configFields = []field[Config]{
 // schemaField says to an editor where the schema is.
 const schemaField = "$schema"
 
-// passedOver wants a string, and does nothing with it.
+// passedOver accepts a string and ignores it.
 func passedOver[T any](d *decoder, at *jsonPath, v gjson.Result, _ *T) {
 	if v.Type != gjson.String {
 		d.wrongType(at, v, "a string")

@@ -47,7 +47,7 @@ const (
 	listMark = "["
 )
 
-// CutKeys parts the text of a route's policies into the sealed keys of their scopes, empty for none, and the list.
+// CutKeys splits the text of a route's policies into the sealed keys of their scopes, empty for none, and the list.
 func CutKeys(text string) (keys, policies string) {
 	at := max(0, strings.Index(text, listMark))
 	return text[:at], text[at:]

@@ -117,8 +117,8 @@ func checkToken(s string) error {
 	return nil
 }
 
-// checkEnv takes the names that POSIX gives to portable variables (XBD, section 8.1). Lower case is refused,
-// for then hardly any secret that was put here by mistake is taken for a name and printed as one.
+// checkEnv takes the names that POSIX gives to portable variables (XBD, section 8.1). Lower case is refused, so that a
+// secret that was put here by mistake is hardly ever taken for a name and printed.
 func checkEnv(s string) error {
 	if !upperOrUnderscore(s[0]) || !all(s, func(c byte) bool { return digit(c) || upperOrUnderscore(c) }) {
 		return errEnv

@@ -2,8 +2,8 @@ package token
 
 import "encoding/binary"
 
-// Fingerprint tells keys and rings apart and holds nothing of them. It has 48 bits, as many as Prometheus' numbers
-// keep.
+// Fingerprint tells keys and rings apart and reveals nothing of them. It has 48 bits, which Prometheus' numbers keep
+// exactly.
 type Fingerprint uint64
 
 const (
@@ -36,7 +36,7 @@ func (k *macKey) fingerprint(id string) Fingerprint {
 	return fingerprintFrom(sum[:])
 }
 
-// fingerprintFrom reads one at the beginning of eight bytes or more.
+// fingerprintFrom reads a fingerprint at the beginning of eight bytes or more.
 func fingerprintFrom(raw []byte) Fingerprint {
 	return Fingerprint(binary.BigEndian.Uint64(raw) >> (64 - 8*fingerprintSize))
 }
@@ -44,7 +44,7 @@ func fingerprintFrom(raw []byte) Fingerprint {
 // Fingerprint is equal for rings of the same keys in the same order, whenever these sign and verify.
 func (r *Ring) Fingerprint() Fingerprint { return r.fingerprint }
 
-// fingerprintOf makes the ring's of its keys.
+// fingerprintOf makes the ring's fingerprint of those of its keys.
 func (r *Ring) fingerprintOf(keys []Key) Fingerprint {
 	all := []byte(labelFingerprint)
 	for i := range keys {

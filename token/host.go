@@ -17,8 +17,8 @@ const (
 
 // Host is an IP address and a port. Hosts compare with ==. The zero Host is no host.
 //
-// It stands on net/netip, which TinyGo 0.41 compiles and runs correctly. Tried against a parser written by hand: the
-// wasm grows by 9 kB, a Host takes 32 bytes instead of 20, and reading one takes half the time.
+// It stands on net/netip, which TinyGo 0.41 compiles and runs correctly. Against a parser written by hand the wasm is 9
+// kB larger and a Host takes 32 bytes instead of 20, but reading one takes half the time.
 type Host struct{ addr netip.AddrPort }
 
 var errHost = errors.New(`must be an IP address and a port in canonical form, such as "10.0.0.1:8080" or ` +
@@ -48,7 +48,7 @@ func (h Host) AppendText(dst []byte) []byte {
 	if !h.addr.Addr().Is4() {
 		return h.addr.AppendTo(dst)
 	}
-	// As netip does, which takes longer.
+	// The text is netip's, which takes longer to write it.
 	at := len(dst)
 	dst = append(dst, "255.255.255.255:65535"...) // room
 	for _, b := range h.addr.Addr().As4() {

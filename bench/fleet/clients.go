@@ -35,7 +35,7 @@ func newFleet(s size, address string) *fleet {
 
 func (f *fleet) moveTo(address string) { f.address.Store(&address) }
 
-// client is one that subscribes to what it is led to.
+// client subscribes as Envoy does: to the resources that clusters and listeners lead to.
 type client struct {
 	fleet *fleet
 	node  *corev3.Node
@@ -83,7 +83,7 @@ func (c *client) connect(address string) error {
 
 type deltaStream = discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
 
-// greet asks for what the client has, as an Envoy does that comes back, or for clusters and listeners.
+// greet subscribes to clusters and listeners, and to all that the client has, as an Envoy does that reconnects.
 func (c *client) greet(stream deltaStream) error {
 	for _, t := range []xds.Type{xds.Cluster, xds.Endpoint, xds.Listener, xds.Routes, xds.Filter} {
 		wildcard := t == xds.Cluster || t == xds.Listener
@@ -105,7 +105,7 @@ func (c *client) greet(stream deltaStream) error {
 	return nil
 }
 
-// take acknowledges a message, and asks for what it leads to.
+// take acknowledges a response, and subscribes to the resources that it leads to.
 func (c *client) take(stream deltaStream, message *discoveryv3.DeltaDiscoveryResponse) error {
 	url := message.GetTypeUrl()
 	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{

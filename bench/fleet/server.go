@@ -25,7 +25,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
-// figures are what the server says of itself.
+// figures are what the server measures of itself.
 type figures struct {
 	Address                       string
 	CPU, ResidentMB, Seconds      float64
@@ -34,7 +34,7 @@ type figures struct {
 	Changes, Live, ClientsCurrent int
 }
 
-// runner is the server with its changes.
+// runner runs the server and changes what it serves.
 type runner struct {
 	size
 	server   *xds.Server
@@ -73,14 +73,14 @@ func runServer(s size, from io.Reader, to io.Writer) error {
 	return nil
 }
 
-// compile makes what there is to be served: the routes, with another policy or other endpoints in each variant.
+// compile makes the snapshots to serve: the same routes, with a small change in each variant.
 func (r *runner) compile() error {
 	var text string
 	for _, source := range scaletest.MakeRoutes(r.routes) {
 		text += "---\n" + string(source.Data)
 	}
 	target := &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin, Served: &compiler.Served{}}
-	o := compiler.Options{Envoy: target, Cache: compiler.NewCache()}
+	o := compiler.Options{Envoy: target}
 	for i := range 20 {
 		edited := strings.Replace(text, "10.0.0.", fmt.Sprintf("10.0.%d.", i), 1)
 		if i%2 == 0 {
@@ -142,7 +142,7 @@ func (r *runner) change() (changes int, sent int64) {
 	return changes, sent
 }
 
-// waitCurrent waits until every client has everything.
+// waitCurrent waits until every client has the latest snapshot.
 func (r *runner) waitCurrent() {
 	for ; ; time.Sleep(5 * time.Millisecond) {
 		current := 0
@@ -175,7 +175,7 @@ func (r *runner) measure() figures {
 	return f
 }
 
-// Live notes how long it was from the change that a client has acknowledged.
+// Live notes how long a change took until a client acknowledged it.
 func (r *runner) Live(c xds.ClientStatus, took time.Duration) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -188,7 +188,7 @@ func (r *runner) Refused(address string, why error)        { fmt.Fprintln(os.Std
 func (r *runner) Rejected(xds.ClientStatus, xds.Rejection) {}
 func (r *runner) Late(c xds.ClientStatus)                  { fmt.Fprintln(os.Stderr, c.Node, c.Late) }
 
-// wire counts what is sent.
+// wire counts the bytes that are sent.
 type wire struct{ sent atomic.Int64 }
 
 func (w *wire) HandleRPC(_ context.Context, s stats.RPCStats) {

@@ -24,14 +24,9 @@ func (f *configFlags) followFiles(c *controller.Controller, stderr io.Writer) {
 	c.Read = func(stderr io.Writer) (controller.Input, error) { return f.read(nil, stderr) }
 }
 
-// cachedOptions gives [configFlags.options] for inputs that are compiled again and again.
-func (f *configFlags) cachedOptions(target compiler.Target, modulePath string) func(controller.Input) compiler.Options {
-	cache := compiler.NewCache()
-	return func(in controller.Input) compiler.Options {
-		o := f.options(in, target, modulePath)
-		o.Cache = cache
-		return o
-	}
+// envoyOptions gives [configFlags.options] for inputs that are followed.
+func (f *configFlags) envoyOptions(modulePath string) func(controller.Input) compiler.Options {
+	return func(in controller.Input) compiler.Options { return f.options(in, compiler.TargetEnvoy, modulePath) }
 }
 
 // readOnce reads what does not show when it changes: the standard input, URLs and kustomizations. The rest is left to

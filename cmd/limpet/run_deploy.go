@@ -55,7 +55,7 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 		return nil, err
 	}
 	d.controller = &controller.Controller{
-		Options: rc.config.cachedOptions(compiler.TargetEnvoy, modulePath), Served: compiler.Served{Together: true}, Probe: true,
+		Options: rc.config.envoyOptions(modulePath), Served: compiler.Served{Together: true}, Probe: true,
 		Server: d.server, Memory: memory.New(), Announce: d.own.announce, // what it remembers does not outlive the run
 	}
 	rc.config.followFiles(d.controller, c.ErrOrStderr())

@@ -326,7 +326,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	}
 	followed := &controller.Controller{
 		Memory: known, Published: traces.Compiled, Compiled: serve.NewCompileMetrics(registry),
-		Options: sc.modules.options(sc.config.cachedOptions(compiler.TargetEnvoy, cmp.Or(sc.modules.path, sc.config.filter.place))),
+		Options: sc.modules.options(sc.config.envoyOptions(cmp.Or(sc.modules.path, sc.config.filter.place))),
 		Served:  compiler.Served{Own: sc.listAddresses(), Remote: !isLocal(sc.listen)},
 	}
 	server := xds.NewServer(xds.Options{

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// event is what test2json says.
+// event is a line of test2json.
 type event struct {
 	Action, Test string
 }
@@ -64,11 +64,11 @@ func readEvents(name string) (map[string]string, error) {
 	return results, lines.Err()
 }
 
-// whole stands for a run that fails, for a test or for what all of them need.
+// whole names the run itself, which fails with a test or with what all tests need.
 const whole = "all of it"
 
-// nameOf is the name of the suite's test that an event is of; empty for none. The suite chooses tests by features, and
-// the ones that it skips are none.
+// nameOf returns the conformance test that an event is about; empty for none. Tests that the suite skips, for a
+// feature, are none.
 func nameOf(e event) string {
 	parts := strings.Split(e.Test, "/")
 	switch {
@@ -130,7 +130,7 @@ func report(results, known map[string]string) (code int) {
 	return code
 }
 
-// groupOf is the kind that a test is about, by its name.
+// groupOf returns the kind that a test is about, by the test's name.
 func groupOf(test string) string {
 	for _, prefix := range []string{
 		"HTTPRoute", "GRPC", "TLSRoute", "TCPRoute", "UDPRoute", "BackendTLSPolicy",

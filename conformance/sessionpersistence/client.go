@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/gateway-api/pkg/features"
 )
 
-// routeKind is what differs between the tests of HTTPRoutes and GRPCRoutes: how a route is looked at and a request
+// routeKind is what differs between the tests of HTTPRoutes and GRPCRoutes: how a route is accepted and a request is
 // sent.
 type routeKind struct {
 	name, file string
@@ -181,8 +181,7 @@ func (c *client) expectSamePod(fields map[string]string) {
 	}
 }
 
-// expectManyPods fails if all requests with the fields come to one pod: then there is no session that could be seen, or
-// one that should have ended.
+// expectManyPods fails if all requests with the fields come to one pod, as those of a session do.
 func (c *client) expectManyPods(fields map[string]string) {
 	c.t.Helper()
 	first := c.call(fields).pod
@@ -194,7 +193,7 @@ func (c *client) expectManyPods(fields map[string]string) {
 	c.t.Fatalf("%d requests without a session all came to %s", requests+1, first)
 }
 
-// weights are what the manifests write for the backends, whose names both kinds of routes end alike.
+// weights are the backends' weights in the manifests. The backends' names have the same ends for both kinds of routes.
 func (c *client) weights() map[string]float64 {
 	pod := c.begin().pod
 	prefix, _, found := strings.Cut(pod, "-v1-")

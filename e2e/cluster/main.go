@@ -3,8 +3,8 @@
 //
 //	KUBERNETES=FOLDER cluster [--image NAME=PROGRAM]... COMMAND ARGUMENT...
 //
-// KUBERNETES has what "tools/setup.sh kubernetes" builds, and containers with an image of that name run a program of
-// this machine.
+// KUBERNETES is the folder that "tools/setup.sh kubernetes" fills. Containers with the image NAME run PROGRAM of this
+// machine.
 package main
 
 import (

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,8 @@ const (
 	pinHeader = "X-Limpet-Pin"
 	// backendPort is that of all backends; each has an address of its own.
 	backendPort = "8080"
+	// tlsPort is that of those that speak TLS too.
+	tlsPort = "8443"
 )
 
 // backend is a host that answers with its address and with what reached it, and tries to plant a pin of its own.
@@ -46,6 +49,20 @@ func startBackend(t *testing.T, address string) *backend {
 	go func() { _ = b.server.Serve(l) }()
 	t.Cleanup(func() { _ = b.server.Close() })
 	return b
+}
+
+// serveTLS has the backend answer in TLS too, with a certificate of no authority.
+func (b *backend) serveTLS(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(b.address, tlsPort))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(b.answer))
+	_ = server.Listener.Close()
+	server.Listener = l
+	server.StartTLS()
+	t.Cleanup(server.Close)
 }
 
 // stop closes the backend's port: connections to it are refused from now on.

@@ -175,7 +175,7 @@ func checkShares(t *testing.T, weights [3]int) {
 }
 
 // TestCanaryWeights has sessions at each version through random weights, 0 and 100 among them. The weights change in the object that
-// limpet wrote, as a rollout controller changes them, without a compilation.
+// limpet wrote, as a rollout controller changes them, without a compilation; limpet's manifest then has the old ones again.
 func TestCanaryWeights(t *testing.T) {
 	input := func(w [3]int) string { return frame + versionBackends("", "") + canary(w, "") }
 	eachFilter(t, input([3]int{60, 30, 10}), func(t *testing.T, c *canaries) {
@@ -196,7 +196,28 @@ func TestCanaryWeights(t *testing.T) {
 				c.checkKept(t, fmt.Sprint("at ", weights), versionNames...)
 			}
 		}
+		c.plane.apply(t, written)
+		settled(t, [3]int{60, 30, 10})
+		c.checkKept(t, "when limpet's manifest is applied again", versionNames...)
+		c.checkCopyWithoutWeight(t, written)
 	})
+}
+
+// checkCopyWithoutWeight has a controller write 0 to all references to a version: its sessions have one error, and go on in another.
+func (c *canaries) checkCopyWithoutWeight(t *testing.T, manifest string) {
+	t.Helper()
+	c.plane.apply(t, edited(t, manifest, "HTTPRoute", "canary", func(d object) {
+		for _, rule := range rulesOf(d) {
+			for _, ref := range rule.(object)["backendRefs"].([]any) {
+				if r := ref.(object); r["name"] == "old" {
+					r["weight"] = 0
+				}
+			}
+		}
+	}))
+	settled(t, [3]int{60, 30, 0})
+	c.checkOneError(t)
+	c.checkKept(t, "without the copy of another version", "v1", "v2")
 }
 
 // changes is how often weights change; 200 times with LIMPET_LONG.
@@ -217,18 +238,20 @@ func chooseWeights(random *rand.Rand) (w [3]int) {
 	return w
 }
 
-// near prefers the zone of the proxy.
-const near = `apiVersion: gateway.envoyproxy.io/v1alpha1
+// byZone balances by zones. Each policy has a name of its own, for the provider merges what has the same.
+func byZone(name, aware string) string {
+	return `apiVersion: gateway.envoyproxy.io/v1alpha1
 kind: BackendTrafficPolicy
-metadata: {name: near, namespace: shop}
+metadata: {name: ` + name + `, namespace: shop}
 spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: canary}]
-  loadBalancer: {type: LeastRequest, zoneAware: {preferLocal: {}}}
+  loadBalancer: {type: LeastRequest, zoneAware: {` + aware + `}}
 ---
 `
+}
 
 // TestCanaryShapes has what makes Envoy Gateway give each backend of a split a cluster: a backend that is missing, one with a name
-// beside others with addresses, a preference for the nearest zone. Sessions keep their versions; those of a backend that is not there
+// beside others with addresses, zones, protocols and TLS that differ. Sessions keep their versions; those of a backend that is not there
 // get one error at the most, and then go by the weights.
 func TestCanaryShapes(t *testing.T) {
 	input := func(missing, named string, weights ...int) string {
@@ -252,11 +275,35 @@ func TestCanaryShapes(t *testing.T) {
 		c.checkKept(t, "with a name beside addresses", "v1", "v2")
 		c.begin(t)
 		c.checkKept(t, "with sessions behind a name", versionNames...)
-		c.plane.apply(t, c.manifest(t, whole+near))
-		eventually(t, "Envoy prefers its zone", func() bool { return strings.Contains(admin(t, "/config_dump"), "zone_aware_lb_config") })
-		c.begin(t)
-		c.checkKept(t, "with the nearest zone first", versionNames...)
+		c.checkShapes(t, whole, canary([3]int{45, 45, 10}, ""))
 	})
+}
+
+// checkShapes wants sessions to stay in their versions where Envoy Gateway goes by zones, or the versions differ in protocols or TLS.
+func (c *canaries) checkShapes(t *testing.T, whole, route string) {
+	for _, host := range versions["v1"] {
+		c.started[host].serveTLS(t)
+	}
+	v1 := func(spec string) string { return backends(map[string][]string{"v1": versions["v1"]}, spec) }
+	others := backends(map[string][]string{"old": versions["old"]}, "") +
+		backends(map[string][]string{"v2": versions["v2"]}, "appProtocols: [gateway.envoyproxy.io/h2c], ")
+	secured := strings.NewReplacer("port: "+backendPort, "port: "+tlsPort, "{ip:", "{hostname: v1.test, ip:").
+		Replace(v1("tls: {insecureSkipVerify: true, autoSNIFromEndpointHostname: true}, "))
+	const nearest = "zone_aware_lb_config"
+	for _, shape := range []struct{ what, input, has, lacks string }{
+		{"the nearest zone first", whole + byZone("nearest", "preferLocal: {}"), nearest, "auto_host_sni"},
+		{"weights of zones", whole + byZone("weighted", "weightedZones: [{zone: a, weight: 3}]"), "least_request", nearest},
+		{"HTTP/1 and HTTP/2", frame + v1("appProtocols: [gateway.envoyproxy.io/ws], ") + others + route, "http2_protocol_options", nearest},
+		{"TLS for one by its own name", frame + secured + others + route, "auto_host_sni", nearest},
+	} {
+		c.plane.apply(t, c.manifest(t, shape.input))
+		eventually(t, "Envoy has "+shape.what, func() bool {
+			clusters := admin(t, "/config_dump?resource=dynamic_active_clusters")
+			return strings.Contains(clusters, shape.has) && !strings.Contains(clusters, shape.lacks)
+		})
+		c.begin(t)
+		c.checkKept(t, "with "+shape.what, versionNames...)
+	}
 }
 
 // checkOneError wants a session of the missing backend to go on in another after one error.

@@ -134,11 +134,10 @@ func startChanging(b *testing.B, routes int, shardModule string, more ...string)
 	for i, text := range more {
 		s.sources = append(s.sources, compiler.Source{Name: fmt.Sprintf("more/%d", i), Data: []byte(text)})
 	}
-	cache := compiler.NewCache()
 	c, _ := newController(b)
 	c.Admitted, c.Changes = true, s
 	c.Options = func(in Input) compiler.Options {
-		return compiler.Options{Keys: in.Keys, Cache: cache, RouteBudget: 1 << 33, Envoy: &compiler.EnvoyOptions{
+		return compiler.Options{Keys: in.Keys, RouteBudget: 1 << 33, Envoy: &compiler.EnvoyOptions{
 			ModulePath: "/limpet.wasm", ShardModule: shardModule, Admin: compiler.NoAdmin,
 		}}
 	}

@@ -143,7 +143,8 @@ type loop struct {
 // remembered is what a pass leaves to the next ones.
 type remembered struct {
 	follower  *compiler.Follower
-	input     *Input // of the last pass that came to something; nil before the first
+	given     []compiler.Source // to the follower
+	input     *Input            // of the last pass that came to something; nil before the first
 	published map[string]published
 	keys      keyfile.Fingerprints
 	ring      policyconfig.KeyRing          // of the keys of the last pass that came to something

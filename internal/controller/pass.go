@@ -3,7 +3,6 @@ package controller
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -104,7 +103,6 @@ func (c *Controller) update(p *pass) error {
 		return err
 	}
 	r := &c.remembered
-	r.news = r.news || r.input == nil || hasNews(r.input.Sources, p.input.Sources)
 	kept, none := c.keeping.begin(c.Server)
 	moved, err := c.Memory.Owners.See(p.update.OtherPods, p.update.Whole, p.now, kept)
 	if len(moved) == 0 || err != nil {
@@ -122,30 +120,31 @@ func (c *Controller) update(p *pass) error {
 func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
 	changes := compiler.Changes{
 		Keys: p.input.Keys, Scopes: p.input.Scopes, Time: p.now, Moved: moved, Unusable: c.remembered.unusable,
-		Nodes:   p.input.Nodes,
-		Retired: p.retired(c.remembered.ring),
+		Nodes: p.input.Nodes, Retired: p.retired(c.remembered.ring), Files: p.listFiles,
 	}
 	c.Memory.Recall(&changes)
-	if p.update, err = c.remembered.follower.Replace(p.input.Sources, changes); err != nil {
+	r := &c.remembered
+	if !isSameList(r.given, p.input.Sources) {
+		changes.Set, changes.Removed = read.Diff(r.given, p.input.Sources)
+		r.given = p.input.Sources
+	}
+	if p.update, err = r.follower.Apply(changes); err != nil {
 		return err
 	}
-	c.remembered.ring = p.input.Ring
+	r.ring = p.input.Ring
 	c.noteEnded(p)
 	p.warnings = append(p.warnings, p.update.NewWarnings...)
-	c.remembered.news = c.remembered.news || !p.update.SaysSame
+	r.news = r.news || p.update.OtherStatuses
 	return nil
 }
 
-// hasNews tells whether there are other objects than before that statuses may depend on: all but EndpointSlices and
-// Pods. What those come to for statuses is what there is to say of them.
-func hasNews(before, now []compiler.Source) bool {
-	set, gone := read.Diff(before, now)
-	for _, s := range set {
-		gone = append(gone, s.Name)
+// listFiles names the sources, in their order.
+func (p *pass) listFiles() []string {
+	names := make([]string, len(p.input.Sources))
+	for i, s := range p.input.Sources {
+		names[i] = s.Name
 	}
-	return slices.ContainsFunc(gone, func(name string) bool {
-		return !strings.HasPrefix(name, "EndpointSlice/") && !strings.HasPrefix(name, "Pod/")
-	})
+	return names
 }
 
 // Addresses that have passed to other pods are settled once all Envoys know that. It is looked soon, then less and less

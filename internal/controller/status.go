@@ -117,7 +117,7 @@ func (c *Controller) check(o *compiler.Options, some []object.Ref, all bool) (*c
 	case sources == nil:
 		return &compiler.CheckResult{}, nil
 	default: // the last changes came to nothing
-		return compiler.Statuses(sources, *o)
+		return compiler.Check(sources, *o)
 	}
 }
 
@@ -133,10 +133,7 @@ func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*
 	if r.input == nil {
 		return nil, nil
 	}
-	if all {
-		r.follower.MarkAllStatuses()
-	}
-	if decided := r.follower.TakeDecided(some); decided != nil {
+	if decided := r.follower.TakeDecided(some, all); decided != nil {
 		return decided, nil
 	}
 	served.Draining, served.Owners = c.Memory.Draining.Since, maps.Clone(c.Memory.Owners.Of)

@@ -10,46 +10,46 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// turns has namespaces of an API server take turns where they change much at once: whoever changes much waits for
-// whoever changes little. A pass costs what has changed, and everybody's change waits for the one that is under way.
+// turns lets namespaces of an API server take turns, so that one that changes much waits for those that change little.
+// A pass costs what has changed, and each change waits for the pass that is under way.
 type turns struct {
-	// used is what each namespace has had of late.
+	// used is what each namespace has used recently.
 	used map[string]use
 	at   time.Time
 	// last are the namespaces that the last pass was for.
 	last []string
-	// apart is until when each namespace has a pass of its own, and rests until when those wait that have had much.
+	// Until apart each namespace has a pass of its own. Until rests the namespaces wait that have used much.
 	apart, rests time.Time
 }
 
-// use is how many bytes a namespace has had compiled, and how long the passes took that were for it alone.
+// use is how many bytes of a namespace were compiled, and how long the passes took that were for it alone.
 type use struct {
 	bytes float64
 	took  time.Duration
 }
 
 const (
-	// turnSize is how many bytes of objects several namespaces may change in a pass at least: some dozens of objects. A
-	// single one's have no limit, for they may belong together.
+	// turnSize is how many bytes of objects a pass for several namespaces takes at least: some dozens of objects. The
+	// changes of a single namespace have no limit, for they may belong together.
 	turnSize = 64 << 10
-	// objectSize is what an object counts at least, as one that is gone does.
+	// objectSize is the least that an object counts, and what a deleted one does.
 	objectSize = 1 << 10
-	// longestWait is how long a change waits for its turn: whoever changes a little all the time holds nobody back for
-	// good.
+	// longestWait is how long a change waits for its turn at most: a namespace that changes a little all the time holds
+	// nobody back for good.
 	longestWait = 2 * time.Second
-	// halved is how long it takes until what a namespace has had counts for half.
+	// halved is how long it takes until what a namespace has used counts for half.
 	halved = 2 * time.Second
-	// longPass is how long a pass for several takes after which each has its own for a while: one of them is what takes so
-	// long.
+	// longPass is how long a pass for several namespaces may take. After a longer one each has its own for a while, for
+	// one of them is what takes so long.
 	longPass = 100 * time.Millisecond
-	// muchTime is from how much time of passes on a namespace rests after one, restTimes as long as that took: its changes
-	// of meanwhile are one, and others mostly meet no pass of its.
+	// A namespace whose passes took muchTime rests after each pass, restTimes as long as the pass took. Its changes
+	// meanwhile become one, and others rarely wait for its passes.
 	muchTime  = 200 * time.Millisecond
 	restTimes = 4
 )
 
-// take gives what the next pass is for: the sources as they were, with the changes of those whose turn it is, or all
-// where one has waited for long. It tells whether others wait, and when their turn may be.
+// take returns the sources of the next pass: those of before, with the changes of the namespaces whose turn it is, or
+// of all where one has waited for longestWait. It tells whether others wait, and when their turn may be.
 func (t *turns) take(
 	before, now []compiler.Source, at time.Time, waited time.Duration,
 ) (sources []compiler.Source, waiting bool, next time.Time) {
@@ -83,7 +83,7 @@ func (t *turns) take(
 	return sources, true, next
 }
 
-// end notes how long the pass took that was taken last.
+// end notes how long the last pass took.
 func (t *turns) end(at time.Time, took time.Duration) {
 	switch {
 	case len(t.last) > 1 && took >= longPass:
@@ -97,13 +97,13 @@ func (t *turns) end(at time.Time, took time.Duration) {
 	}
 }
 
-// hasHadMuch tells whether a namespace has had much of the time while others have changed something, too. What is in
-// none is the operator's.
+// hasHadMuch tells whether a namespace has used much time while others have changed something, too. Objects without a
+// namespace are the operator's, and always go first.
 func (t *turns) hasHadMuch(namespace string) bool {
 	return namespace != "" && t.used[namespace].took >= muchTime && len(t.used) > 1
 }
 
-// leaveOutResting leaves namespaces out that have had much: while they rest, and where others want something.
+// leaveOutResting leaves out the namespaces that have used much, while they rest or others have changes.
 func (t *turns) leaveOutResting(sizes map[string]int, at time.Time) map[string]int {
 	others := maps.Clone(sizes)
 	maps.DeleteFunc(others, func(namespace string, _ int) bool { return t.hasHadMuch(namespace) })
@@ -113,8 +113,8 @@ func (t *turns) leaveOutResting(sizes map[string]int, at time.Time) map[string]i
 	return sizes
 }
 
-// choose gives the namespaces whose turn it is, of some that want to change so many bytes: those that have had the
-// least, until half of it all is compiled, or all if it is not much.
+// choose returns the namespaces whose turn it is, by the bytes that each has changed: those that have used the least,
+// up to half of all bytes, or all if these are few.
 func (t *turns) choose(sizes map[string]int, at time.Time) map[string]int {
 	weight, total := map[string]float64{}, 0
 	for namespace, size := range sizes {
@@ -135,7 +135,7 @@ func (t *turns) choose(sizes map[string]int, at time.Time) map[string]int {
 	return chosen
 }
 
-// age has what namespaces have had count for less.
+// age halves what namespaces have used, once for each period that has passed.
 func (t *turns) age(at time.Time) {
 	if t.used == nil {
 		t.used = map[string]use{}

@@ -1,4 +1,4 @@
-// Package envoyproc finds an Envoy, makes sure that it could listen where it shall, and runs it.
+// Package envoyproc finds an Envoy, checks that it can listen on its addresses, and runs it.
 package envoyproc
 
 import (
@@ -61,7 +61,7 @@ func Supervise(cmd *exec.Cmd, signals <-chan os.Signal, grace time.Duration) err
 	}
 }
 
-// translateSignal gives the signal to send for one received.
+// translateSignal returns the signal to pass on for a received one.
 func translateSignal(s os.Signal) syscall.Signal {
 	if s, ok := s.(syscall.Signal); ok && s != syscall.SIGHUP {
 		return s

@@ -11,7 +11,8 @@ import (
 // above it; 0 for no limit, or where there are no such groups.
 func ContainerLimit() int64 { return limitIn("/proc/self/cgroup", "/sys/fs/cgroup") }
 
-// limitIn finds the least limit of the groups that a file names, in a folder of the second version's or the first's.
+// limitIn returns the least limit of the control groups that a file names. folder is where version 2 of control groups,
+// or version 1, is mounted.
 func limitIn(groups, folder string) (least int64) {
 	text, err := os.ReadFile(groups)
 	if err != nil {
@@ -31,7 +32,7 @@ func limitIn(groups, folder string) (least int64) {
 	return least
 }
 
-// leastAbove is the least limit of a group and those above it. A container sees its own as the root.
+// leastAbove returns the least limit of a group and those above it. A container sees its own as the root.
 func leastAbove(folder, group, file string) (least int64) {
 	for {
 		least = atMost(least, readLimit(path.Join(folder, group, file)))
@@ -42,7 +43,7 @@ func leastAbove(folder, group, file string) (least int64) {
 	}
 }
 
-// unlimited is from where on a limit of the first version is none.
+// unlimited is the value from which a limit of version 1 is none.
 const unlimited = 1 << 60
 
 func readLimit(file string) int64 {

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// Watcher tells when files change, and folders with the manifests below them, as Read reads them. It looks at them
-// again and again instead of asking the kernel to be told: that sees an editor's rename, a swapped symbolic link as
-// Kubernetes makes for a mounted ConfigMap, and a folder on a network alike, and nothing that it could miss leaves it
-// blind.
+// Watcher tells when files or folders of manifests change, as Read reads them. It polls instead of asking the kernel
+// for events: polling sees an editor's rename, the swapped symbolic link of a mounted ConfigMap and a folder on a
+// network alike, and no lost event leaves it blind.
 type Watcher struct {
 	paths []string
 	last  snapshot
@@ -28,15 +27,14 @@ func NewWatcher(paths ...string) *Watcher {
 	return w
 }
 
-// What watching costs: a look every interval, but no more than one part in so many of a processor's time.
+// Watching costs a look every interval, but no more than 1/part of a processor's time.
 const (
 	interval = 50 * time.Millisecond
 	part     = 50
 )
 
-// samples is how many looks there are of which the shortest says what one costs. A look that takes long is not
-// expensive for that: on a busy machine it waits for its turn, and a pause after the measure of that would leave limpet
-// blind for seconds.
+// samples is how many looks are kept; the shortest says what a look costs. A long one may only have waited on a busy
+// machine, and a pause in proportion to it would leave limpet blind for seconds.
 const samples = 4
 
 // restTime is how long files must have been left alone before they count as written: a program that saves several files
@@ -76,7 +74,7 @@ func (w *Watcher) Next(ctx context.Context, until time.Time) (since time.Time, c
 	}
 }
 
-// pauseAfter gives how long to wait after a look that took so long.
+// pauseAfter returns how long to wait after a look.
 func (w *Watcher) pauseAfter(took time.Duration) time.Duration {
 	copy(w.took[1:], w.took[:])
 	w.took[0] = took

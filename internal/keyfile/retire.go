@@ -20,7 +20,7 @@ const (
 	Expired  State = "expired"
 )
 
-// States gives those of a ring's keys, in their order.
+// States returns the states of a ring's keys, in their order.
 func States(ring policyconfig.KeyRing, now time.Time) []State {
 	states := make([]State, len(ring.Keys))
 	for i := range ring.Keys {
@@ -39,7 +39,7 @@ func States(ring policyconfig.KeyRing, now time.Time) []State {
 	return states
 }
 
-// Retire gives a ring without one of its keys, unless none would sign then. The ring itself stays as it is.
+// Retire returns a copy of a ring without one of its keys. It refuses where no key would sign then.
 func Retire(ring policyconfig.KeyRing, id string, now time.Time) (policyconfig.KeyRing, error) {
 	at := slices.IndexFunc(ring.Keys, func(k policyconfig.Key) bool { return k.ID == id })
 	if at < 0 {

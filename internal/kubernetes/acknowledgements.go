@@ -46,20 +46,20 @@ const (
 	acknowledgementsLabel = "limpet.dev/acknowledgements"
 	// acknowledgementsAnnotation has them as JSON.
 	acknowledgementsAnnotation = "limpet.dev/acknowledged-listeners"
-	// maxAcknowledgements is the size of that in bytes, of the 256 KiB that all annotations may have; what is more is not
-	// told.
+	// maxAcknowledgements is how large the annotation may be, in bytes: all annotations together may have 256 KiB. The
+	// rest is not told.
 	maxAcknowledgements = 200 << 10
-	// A Lease is renewed every renewAcknowledgements; one that was not for staleAcknowledgements says nothing, and goes
-	// after ten times that.
+	// A Lease is renewed every renewAcknowledgements. One that was not renewed for staleAcknowledgements is ignored, and
+	// deleted after ten times that.
 	renewAcknowledgements = 10 * time.Second
 	staleAcknowledgements = 3 * renewAcknowledgements
 	// Others' are read every readAcknowledgements.
 	readAcknowledgements = 5 * time.Second
-	// tellAcknowledgements is how long what changes is gathered before it is written.
+	// tellAcknowledgements is how long changes are gathered before they are written.
 	tellAcknowledgements = 500 * time.Millisecond
 )
 
-// NewAcknowledgements makes those of a process whose name no other has; it is part of an object's.
+// NewAcknowledgements makes the Acknowledgements of a process. process is its unique name, and part of the Lease's.
 func NewAcknowledgements(
 	config *rest.Config, namespace, process string, own func() map[string][]string, changed func(), log *slog.Logger,
 ) (*Acknowledgements, error) {
@@ -104,7 +104,7 @@ func (a *Acknowledgements) Of() map[string][]string {
 	return all
 }
 
-// Tell keeps this process's Lease until ctx ends, and takes it away then.
+// Tell keeps this process's Lease until ctx ends, and then deletes it.
 func (a *Acknowledgements) Tell(ctx context.Context) {
 	renew := time.NewTicker(renewAcknowledgements)
 	defer renew.Stop()

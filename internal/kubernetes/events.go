@@ -20,8 +20,8 @@ import (
 )
 
 // Events tells people of objects that have become bad, or good again, where "kubectl describe" and "kubectl events"
-// show it. Of each namespace few are sent, for who changes objects there does not pay for them; the rest is dropped,
-// since statuses say the same.
+// show it. Few are sent for each namespace, for those who change objects there do not pay for events. The rest is
+// dropped, since statuses say the same.
 type Events struct {
 	recorder record.EventRecorder
 
@@ -30,7 +30,7 @@ type Events struct {
 }
 
 const (
-	// eventsEvery is how often one of a namespace is sent, after eventsAtOnce.
+	// eventsEvery is how often an event of a namespace is sent, after eventsAtOnce at once.
 	eventsEvery, eventsAtOnce = time.Second, 100
 	// maxLimited is how many namespaces are counted.
 	maxLimited = 4096
@@ -40,7 +40,7 @@ func newEvents(recorder record.EventRecorder) *Events {
 	return &Events{recorder: recorder, of: map[string]*rate.Limiter{}}
 }
 
-// allow tells whether one more of a namespace is sent.
+// allow tells whether one more event of a namespace is sent.
 func (e *Events) allow(namespace string) bool {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -53,7 +53,7 @@ func (e *Events) allow(namespace string) bool {
 	return e.of[namespace].Allow()
 }
 
-// NewEvents makes what sends events until ctx ends. These are events of the core API: what sends those of events.k8s.io
+// NewEvents makes an Events that sends until ctx ends. It sends events of the core API: the recorder of events.k8s.io
 // brings a client for each API of Kubernetes.
 func NewEvents(ctx context.Context, config *rest.Config) (*Events, error) {
 	client, err := typedcorev1.NewForConfig(config)
@@ -98,14 +98,14 @@ func (e *Events) tell(of *corev1.ObjectReference, before, after map[string]any) 
 	}
 }
 
-// condition is one of a status.
+// condition is a condition of a status.
 type condition struct {
 	metav1.Condition
 	at  string // which of the status
 	bad bool
 }
 
-// note is what an event says of it.
+// note is the text of an event about the condition.
 func (c *condition) note() string {
 	text := c.at + ": " + string(c.Status)
 	if c.Message != "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// Listing is what there is of the objects of an API server that the compiler reads, for whoever asks.
+// Listing has the objects of an API server that the compiler reads, as far as the caller may see them.
 type Listing struct {
 	// Sources are the objects without their statuses, in the order of their names.
 	Sources []compiler.Source
@@ -30,14 +30,14 @@ type Listing struct {
 	Proxies map[string]compiler.Proxies
 	// Nodes are the machines of the cluster, as far as the caller may see them.
 	Nodes *compiler.Nodes
-	// shown are the addresses of Gateways' statuses, by their names as sources.
+	// shown are the addresses of Gateways' statuses, by the names of their sources.
 	shown map[string][]gatewayv1.GatewayStatusAddress
 }
 
 // listPage is how many objects are asked for at a time.
 const listPage = 500
 
-// lister lists with the rights that somebody has.
+// lister lists objects with the caller's rights.
 type lister struct {
 	client    dynamic.Interface
 	namespace string
@@ -45,9 +45,9 @@ type lister struct {
 	denied    map[string]string
 }
 
-// List reads the objects once, until ctx ends. Where the caller may not list a kind in all namespaces it lists it in
-// one. Secrets and ConfigMaps are read one by one, those that other objects name; of Secrets those with certificates
-// alone, so that no key ring is.
+// List reads the objects once, until ctx ends. Where the caller may not list a kind in all namespaces, List reads that
+// of namespace. It reads Secrets and ConfigMaps one by one, where other objects name them, and only Secrets with
+// certificates: no key ring is read.
 func List(ctx context.Context, config *rest.Config, namespace string) (*Listing, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -92,7 +92,8 @@ func List(ctx context.Context, config *rest.Config, namespace string) (*Listing,
 	return listing, nil
 }
 
-// listServed gives the resources that an API server has, by their kinds. A group whose own server is away is none.
+// listServed gives the resources that an API server has, by their kinds. A group whose own server does not answer is
+// left out.
 func listServed(asked *discovery.DiscoveryClient) (map[schema.GroupVersionKind]servedKind, error) {
 	_, lists, err := asked.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
@@ -187,8 +188,8 @@ func (l *lister) readReferred(ctx context.Context) error {
 	return nil
 }
 
-// listNodes lists the machines of the cluster and who has Pods on their network: what is known of API servers where the
-// caller may not see them.
+// listNodes lists the machines of the cluster, and the namespaces with Pods on their network. Where the caller may not
+// list these, it has the API servers alone.
 func (l *lister) listNodes(ctx context.Context, host string) (*compiler.Nodes, error) {
 	servers := listAPIServers(parseServer(host), l.objects)
 	var found [2][]any

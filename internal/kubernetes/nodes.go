@@ -22,11 +22,11 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// nodes are the machines of the cluster, and which Pods are on their network. It is the source's, whose lock it has.
+// nodes are the machines of the cluster, and which Pods are on their network. The source's lock guards it.
 type nodes struct {
 	// server is where the client finds the API server.
 	server netip.AddrPort
-	// machines and guests are what is followed: nodes, and the Pods on their network.
+	// machines and guests follow Nodes, and the Pods on their network.
 	machines, guests cache.SharedIndexInformer
 	// stale says that something has changed since now was made.
 	stale bool
@@ -54,7 +54,7 @@ var hostLists = [2]struct {
 	fields   string
 }{{machines, ""}, {pods, onHostNetwork}}
 
-// isUnseen tells whether an API server does not list these: to this caller, or as it is too old to select by fields.
+// isUnseen tells whether the caller can't list these: it may not, or the API server is too old to select by fields.
 func isUnseen(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) }
 
 // note says that an object has changed.
@@ -62,8 +62,8 @@ func (n *nodes) note(name string) {
 	n.stale = n.stale || name == apiServerService || name == apiServerSlice
 }
 
-// ServeAt says where the client finds the API server, before Start. A name of one is nothing that an endpoint could
-// have.
+// ServeAt sets where the client finds the API server; call it before Start. A DNS name is ignored: endpoints have
+// addresses.
 func (s *Source) ServeAt(host string) { s.nodes.server = parseServer(host) }
 
 // parseServer gives the address of a client's API server, if it has one.
@@ -79,7 +79,7 @@ func parseServer(host string) (server netip.AddrPort) {
 	return server
 }
 
-// followNodes follows nodes and the Pods on their network. Whoever may not see them knows none.
+// followNodes follows nodes and the Pods on their network. Without the right to list them, none are known.
 func (s *Source) followNodes(ctx context.Context) error {
 	var refused [2]atomic.Bool
 	var informers [2]cache.SharedIndexInformer
@@ -119,7 +119,7 @@ func (s *Source) noteNodes() {
 	s.noteChange()
 }
 
-// reduceHost leaves the addresses of a Node or Pod.
+// reduceHost keeps only the addresses of a Node or Pod.
 func reduceHost(sent any) (any, error) {
 	u, whole := sent.(*unstructured.Unstructured)
 	if !whole {
@@ -137,14 +137,14 @@ func reduceHost(sent any) (any, error) {
 	return o, nil
 }
 
-// add takes an address in. Those of the loopback are any machine's, and others' to judge.
+// add adds an address. It leaves out those of the loopback, which every machine has.
 func (o *hostAddresses) add(text string) {
 	if at, err := netip.ParseAddr(text); err == nil && !at.IsLoopback() && !slices.Contains(o.at, at.Unmap()) {
 		o.at = append(o.at, at.Unmap())
 	}
 }
 
-// Nodes are the machines of the cluster, and who has Pods on their network. It is the same as long as nothing of that
+// Nodes are the machines of the cluster, and who has Pods on their network. The pointer is the same as long as nothing
 // changes.
 func (s *Source) Nodes() *compiler.Nodes {
 	s.lock.Lock()
@@ -165,7 +165,7 @@ func (s *Source) Nodes() *compiler.Nodes {
 	return n.now
 }
 
-// newNodes has the machines of API servers and of Nodes, with the namespaces of Pods on their network.
+// newNodes makes Nodes of API servers, of machines, and of the Pods on their network.
 func newNodes(servers []netip.AddrPort, machines, guests []any) *compiler.Nodes {
 	nodes := &compiler.Nodes{APIServers: servers, Pods: map[netip.Addr][]string{}}
 	for _, at := range servers {
@@ -196,8 +196,7 @@ func visitHosts(all []any, visit func(namespace string, at netip.Addr)) {
 	}
 }
 
-// listAPIServers lists where API servers listen: where the client finds one, at their Service, and where they say
-// themselves.
+// listAPIServers lists where API servers listen: the client's own, their Service's, and those of their EndpointSlice.
 func listAPIServers(server netip.AddrPort, objects map[string]*object) (all []netip.AddrPort) {
 	if server.IsValid() {
 		all = append(all, server)

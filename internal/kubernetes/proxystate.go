@@ -35,7 +35,7 @@ func isManaged(annotations map[string]string) bool {
 	return annotations[v1alpha1.AnnotationManaged] != "false"
 }
 
-// listGateways gives those of limpet's classes.
+// listGateways returns the Gateways of limpet's classes.
 func (p *Proxies) listGateways() (all []*managedGateway) {
 	classes := p.Source.listClasses(p.Controller)
 	for _, o := range p.Source.listKind(gatewayKind) {
@@ -49,8 +49,8 @@ func (p *Proxies) listGateways() (all []*managedGateway) {
 	return all
 }
 
-// States says how the proxies of Gateways do, by the Gateways' keys, and what is wrong with the parameters of classes,
-// by their names.
+// States returns the state of each managed Gateway's proxies, by the Gateway's key, and errors in the parameters of
+// classes, by the class's name.
 func (p *Proxies) States() (states map[string]compiler.Proxies, classes map[string]string) {
 	states, classes = map[string]compiler.Proxies{}, map[string]string{}
 	for _, g := range p.listGateways() {
@@ -102,7 +102,7 @@ func (p *Proxies) stateOf(g *managedGateway) (s compiler.Proxies) {
 	return s
 }
 
-// Story is what the ProxyConfigs of a Gateway say of its log and traces.
+// Story is the access log and the tracing that a Gateway's ProxyConfigs ask for.
 func (p *Proxies) Story(gateway string) (s compiler.Story) {
 	namespace, name, _ := strings.Cut(gateway, "/")
 	o, _, err := p.Source.find(gatewayKind, namespace, name)
@@ -134,7 +134,7 @@ func (p *Proxies) Story(gateway string) (s compiler.Story) {
 	return s
 }
 
-// isMissing tells whether an address that is wanted is not among those that there are.
+// isMissing tells whether some wanted address is not assigned.
 func isMissing(wanted []gatewayv1.GatewaySpecAddress, are []gatewayv1.GatewayStatusAddress) bool {
 	return slices.ContainsFunc(wanted, func(w gatewayv1.GatewaySpecAddress) bool {
 		return w.Value != "" &&
@@ -157,7 +157,7 @@ func (owned ownedObjects) findService(name string) *corev1.Service {
 // maxAddresses is how many addresses a status may have.
 const maxAddresses = 16
 
-// listAddresses gives where a Service is reached: at its load balancer, at the nodes, or within the cluster.
+// listAddresses returns where a Service is reached: at its load balancer, at the nodes, or within the cluster.
 func (p *Proxies) listAddresses(s *corev1.Service) (all []gatewayv1.GatewayStatusAddress) {
 	add := func(kind gatewayv1.AddressType, value string) {
 		if value != "" && value != corev1.ClusterIPNone && len(all) < maxAddresses {
@@ -184,14 +184,14 @@ func (p *Proxies) listAddresses(s *corev1.Service) (all []gatewayv1.GatewayStatu
 	return all
 }
 
-// nodeAddresses are those of the cluster's nodes, which are asked for where a Service is reached at them.
+// nodeAddresses caches the addresses of the cluster's nodes, at which Services of type NodePort are reached.
 type nodeAddresses struct {
 	lock  sync.Mutex
 	asked time.Time
 	known []string
 }
 
-// nodesFor is how long they are not asked for again.
+// nodesFor is how long cached addresses of nodes are good.
 const nodesFor = 30 * time.Second
 
 func (n *nodeAddresses) list(s *Source) []string {
@@ -219,7 +219,7 @@ func (n *nodeAddresses) list(s *Source) []string {
 	return n.known
 }
 
-// addressesOf gives the addresses by which clients reach a node that is ready: outer ones, or else inner ones.
+// addressesOf returns a ready node's external addresses or, without any, its internal ones.
 func addressesOf(node *corev1.Node) (all []string) {
 	if !slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue

@@ -26,48 +26,47 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
-// StatusWriter writes what became of objects into their statuses. Of several processes one may run at a time.
+// StatusWriter writes what became of objects into their statuses. Only one process may run it at a time.
 type StatusWriter struct {
 	Source *Source
-	// Find says what became of objects; what it gives is the whole status, other controllers' entries included, which
-	// current has.
+	// Find computes whole statuses, with the entries of other controllers, which current has.
 	Find FindStatuses
 	Log  *slog.Logger
 	// Written, if there is one, is told what became of each write.
 	Written func(result string)
-	// Metrics, if there are any, are of the queues of objects.
+	// Metrics, if there are any, are those of the queues.
 	Metrics *QueueMetrics
 	// Events, if there is one, is told of each status that was written.
 	Events *Events
 
 	wake chan struct{}
-	// first is of Gateways and their classes, which say of all the others how they stand, and rest of those.
+	// first queues Gateways and GatewayClasses, which say how all the others stand, and rest queues those.
 	first, rest workqueue.TypedRateLimitingInterface[statusKey]
 
-	// all says that all statuses are to be found out, and again are objects that are to be looked at once more.
+	// all says that all statuses are to be computed, and again lists objects to compute once more.
 	all   bool
 	again []apiobject.Ref
 	kinds map[string]schema.GroupKind // of those that have statuses, by name
 
 	lock    sync.Mutex
 	desired map[statusKey][]byte // as JSON
-	// settled are the statuses that were compared with what they shall be, and were that.
+	// settled are the statuses that were compared with the desired ones, and were equal.
 	settled map[statusKey]settledStatus
-	// looks counts the looks at objects, and wrote has the number of the one during which an object was written last,
-	// underWay while it is.
+	// looks counts the calls of compute. wrote has, for each object, the call during which it was written last, or
+	// underWay while it is written.
 	looks int
 	wrote map[statusKey]int
 }
 
-// FindStatuses finds out what the statuses of objects shall be: of those of which it is something else than the last
-// time, and of some more, or all. Current gives those that they have.
+// FindStatuses computes the desired statuses of objects: of those whose status is another than the last time, and of
+// some more, or of all. current gives the statuses that objects have.
 type FindStatuses func(current func(apiobject.Ref) json.RawMessage, some []apiobject.Ref,
 	all bool) (*compiler.CheckResult, error)
 
-// underWay is of a write that has not come to its end.
+// underWay marks a write that has not ended.
 const underWay = math.MaxInt
 
-// settledStatus is a status as it shall be, and as it is.
+// settledStatus is a desired status, and the current one that agrees with it.
 type settledStatus struct{ desired, current []byte }
 
 // statusKey is an object that has a status.
@@ -91,19 +90,18 @@ const (
 // writers is how many objects are written at a time.
 const writers = 4
 
-// statusPause is how long objects are left alone at least between two looks at them: what changes meanwhile is one
-// write.
+// statusPause is the least time between two calls of compute: changes meanwhile become one write.
 const statusPause = 25 * time.Millisecond
 
-// A status that could not be written is tried again after firstRetry, then twice that, at last every lastRetry; of all
-// together so many a second, after so many at once.
+// A failed write is tried again after firstRetry, then twice that, at last every lastRetry. All objects together get
+// retries a second, after retriesAtOnce at once.
 const (
 	firstRetry             = 5 * time.Millisecond
 	lastRetry              = 15 * time.Second
 	retries, retriesAtOnce = 50, 500
 )
 
-// NewStatusWriter makes one.
+// NewStatusWriter makes a StatusWriter, which Run starts.
 func NewStatusWriter(s *Source, find FindStatuses, log *slog.Logger) *StatusWriter {
 	return &StatusWriter{Source: s, Find: find, Log: log, wake: make(chan struct{}, 1)}
 }
@@ -149,8 +147,8 @@ func (w *StatusWriter) newQueue(name string) workqueue.TypedRateLimitingInterfac
 	return workqueue.NewTypedRateLimitingQueueWithConfig(newStatusLimiter(), config)
 }
 
-// newStatusLimiter says when a status is written again that could not be. An API server that is back after an hour has
-// what it missed soon: client-go's own limiter would wait for up to a quarter of an hour.
+// newStatusLimiter says when a failed write is tried again. After an hour without the API server client-go's own
+// limiter would wait for up to a quarter of an hour.
 func newStatusLimiter() workqueue.TypedRateLimiter[statusKey] {
 	return workqueue.NewTypedMaxOfRateLimiter(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[statusKey](firstRetry, lastRetry),
@@ -158,7 +156,7 @@ func newStatusLimiter() workqueue.TypedRateLimiter[statusKey] {
 	)
 }
 
-// compute finds out what statuses shall be, and queues the objects that have another one.
+// compute computes the desired statuses, and queues the objects that have another one.
 func (w *StatusWriter) compute() {
 	w.lock.Lock()
 	w.looks++
@@ -177,8 +175,8 @@ func (w *StatusWriter) compute() {
 	}
 }
 
-// setDesired notes what statuses shall be from now on. An object that was written during the look was looked at without
-// that: it would get other times for what it says already, so the next look decides.
+// setDesired stores the desired statuses. Where an object was written during compute, its status was computed from the
+// old one, and would have other times for the same conditions: the next call decides.
 func (w *StatusWriter) setDesired(checked *compiler.CheckResult) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -250,7 +248,7 @@ func (w *StatusWriter) writeNext(ctx context.Context, queue workqueue.TypedRateL
 	return true
 }
 
-// write writes what an object's status shall be now, if it is not that; the result is empty then.
+// write writes an object's desired status. The result is empty if the object has it already.
 func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string, err error) {
 	c, err := w.compare(key)
 	if err != nil || c.patch == nil {
@@ -302,12 +300,12 @@ func (w *StatusWriter) tell(written *unstructured.Unstructured, of *object) {
 	}, before, after)
 }
 
-// comparison is what an object's status lacks of what it shall be.
+// comparison is the difference of an object's status from the desired one.
 type comparison struct {
 	of       *object
 	resource schema.GroupVersionResource
-	// patch makes it that, nil for nothing. It is for the state of the object that was seen last, and is refused if it has
-	// changed.
+	// patch makes the status the desired one; nil if it is. It names the resourceVersion that was seen last: the API
+	// server refuses it if the object has changed.
 	patch []byte
 }
 
@@ -335,8 +333,8 @@ func (w *StatusWriter) compare(key statusKey) (c comparison, err error) {
 	return c, err
 }
 
-// findChanges gives the fields of a status that shall be others, nil for those that shall go where it is limpet's as a
-// whole.
+// findChanges returns the fields of a status that have to change. Where the whole status is limpet's, nil removes a
+// field.
 func findChanges(desired, current []byte, whole bool) (map[string]any, error) {
 	wanted, have := map[string]any{}, map[string]any{}
 	err := json.Unmarshal(desired, &wanted)

@@ -4,7 +4,7 @@ import "github.com/limpet-proxy/limpet/compiler"
 
 // Selected remembers which pods Services selected, and which they have left (S42).
 type Selected struct {
-	// Now is what is known.
+	// Now is the current selection.
 	Now   *compiler.Selection
 	table table[string, *compiler.SelectedPod]
 }
@@ -21,7 +21,7 @@ func newSelected(s Store) (*Selected, error) {
 	return &Selected{Now: compiler.NewSelection(pods), table: t}, err
 }
 
-// See notes what a result says.
+// See stores the selection of a result.
 func (s *Selected) See(now *compiler.Selection) error {
 	before := s.Now
 	if now == before || now == nil {
@@ -31,5 +31,5 @@ func (s *Selected) See(now *compiler.Selection) error {
 	return s.table.replace(before.Pods, now.Pods, func(a, b *compiler.SelectedPod) bool { return a == b })
 }
 
-// isSamePod tells whether two processes have seen a Service without a pod at about the same time.
+// isSamePod tells whether two processes saw the Service lose the same pod at about the same time.
 func isSamePod(a, b compiler.SelectedPod) bool { return a.UID == b.UID && isSameTime(a.Left, b.Left) }

@@ -97,8 +97,11 @@ func TestSummary(t *testing.T) {
 		"no object of a kind that limpet serves, and 1 error of no object": {
 			{Verdict: compiler.Refused, Code: report.FileUnreadable}, {Verdict: compiler.Refused, Code: report.NothingServed},
 		},
-		"1 route: all accepted, and 2 errors of no object": {
+		"1 route: 1 accepted, and 2 errors of no object": {
 			row("HTTPRoute a/b", compiler.Accepted), row("", compiler.Refused), row("", compiler.Refused), row("", compiler.Warning),
+		},
+		"1 route: 1 accepted, but nothing is served": {
+			row("HTTPRoute a/b", compiler.Accepted), {Verdict: compiler.Refused, Code: report.NothingServed},
 		},
 		"1 route and 1 other object: all accepted": {row("HTTPRoute a/b", compiler.Accepted), row("Gateway a/b", compiler.Advice)},
 		"2 routes: 0 accepted, 1 warning, 1 refused": {

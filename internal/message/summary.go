@@ -12,11 +12,15 @@ import (
 // Summary says in a line what becomes of objects: "3,000 routes: 2,998 accepted, 1 warning, 1 refused".
 func Summary(rows []status.Row) string {
 	worst := map[string]compiler.Verdict{}
-	var routes, others, other int
+	var routes, others, ofNone int
+	idle := false
 	for _, r := range rows {
 		if r.Object == "" {
-			if r.Verdict == compiler.Refused && r.Code != report.NothingServed {
-				other++
+			switch {
+			case r.Code == report.NothingServed:
+				idle = true
+			case r.Verdict == compiler.Refused:
+				ofNone++
 			}
 			continue
 		}
@@ -39,14 +43,27 @@ func Summary(rows []status.Row) string {
 	for _, v := range worst {
 		counts[v]++
 	}
-	summary := nameCounts(routes, others) + ": " + nameVerdicts(counts, len(worst))
-	if len(worst) == 0 {
-		summary = "no object of a kind that limpet serves"
+	return nameObjects(routes, others, nameVerdicts(counts, idle || ofNone > 0), idle) + nameErrors(ofNone)
+}
+
+// nameObjects says what becomes of how many; idle is that nothing is served.
+func nameObjects(routes, others int, verdicts string, idle bool) string {
+	switch {
+	case routes+others == 0:
+		return "no object of a kind that limpet serves"
+	case idle:
+		return nameCounts(routes, others) + ": " + verdicts + ", but nothing is served"
+	default:
+		return nameCounts(routes, others) + ": " + verdicts
 	}
-	if other > 0 {
-		summary += ", and " + count(other, "error") + " of no object"
+}
+
+// nameErrors counts errors that are about no object.
+func nameErrors(n int) string {
+	if n == 0 {
+		return ""
 	}
-	return summary
+	return ", and " + count(n, "error") + " of no object"
 }
 
 func nameCounts(routes, others int) string {
@@ -60,9 +77,10 @@ func nameCounts(routes, others int) string {
 	}
 }
 
-func nameVerdicts(counts map[compiler.Verdict]int, all int) string {
+// nameVerdicts counts verdicts. Beneath an error, of whatever, it does not say that all is well.
+func nameVerdicts(counts map[compiler.Verdict]int, anyError bool) string {
 	accepted := counts[compiler.Accepted] + counts[compiler.Advice]
-	if accepted == all {
+	if !anyError && counts[compiler.Warning]+counts[compiler.Unknown]+counts[compiler.Refused] == 0 {
 		return "all accepted"
 	}
 	parts := []string{thousands(accepted) + " accepted"}

@@ -12,7 +12,8 @@ type policed struct {
 	policies []policyconfig.Policy
 }
 
-// checkCookies: a client has one cookie of a name and path for a virtual host, whichever of its routes it asks for.
+// checkCookies checks the policies of a virtual host against each other: there a client has one cookie of a name and
+// path.
 func (t *table) checkCookies(routes []policed) {
 	var seen []policyconfig.Policy
 	led := map[string]place{} // by the name of a policy that has a route here
@@ -30,7 +31,8 @@ func (t *table) checkCookies(routes []policed) {
 	}
 }
 
-// checkOneCookie: two policies with one cookie take each other's tokens away, unless they share their sessions.
+// checkOneCookie reports policies with one cookie: they take each other's tokens away, unless they share their
+// sessions.
 func (t *table) checkOneCookie(p place, others []policyconfig.Policy, policy *policyconfig.Policy) {
 	for i := range others {
 		if o := &others[i]; haveOneCookie(policy, o) && o.Scope != policy.Scope {
@@ -47,15 +49,15 @@ func (t *table) checkOneCookie(p place, others []policyconfig.Policy, policy *po
 	}
 }
 
-// haveOneCookie tells whether clients hold the cookies of two policies as one. In an envelope the application says the
-// path.
+// haveOneCookie tells whether clients hold the cookies of two policies as one. With an envelope the application chooses
+// the path.
 func haveOneCookie(a, b *policyconfig.Policy) bool {
 	return a.Type == policyconfig.TypeCookie && b.Type == policyconfig.TypeCookie && !a.Envelope && !b.Envelope &&
 		a.SessionName == b.SessionName && a.Cookie.Path == b.Cookie.Path && a.Cookie.Domain == b.Cookie.Domain
 }
 
-// checkSameHosts: a policy's session has one host, wherever its cookie goes. One that is led goes to the route that has
-// its.
+// checkSameHosts reports a policy on two routes whose clusters have no host in common: no session can stay on its host.
+// A policy with leads sends its requests to the right route.
 func (t *table) checkSameHosts(policy *policyconfig.Policy, first, second place) {
 	if policy.Leads != nil {
 		return

@@ -14,7 +14,7 @@ func isInsertedFirst(patch value) bool {
 	return operation == "INSERT_FIRST" || operation == "INSERT_BEFORE" && chained.get("sub_filter").missing()
 }
 
-// checkMerged: Istio passes over whatever else is to be done with a route configuration.
+// checkMerged reports patches of a route configuration with another operation than MERGE: Istio passes over them.
 func (c *checker) checkMerged(patch value) {
 	operation := patch.get("patch").get("operation")
 	if patch.get("apply_to").text() == "ROUTE_CONFIGURATION" && operation.text() != "MERGE" {
@@ -26,14 +26,14 @@ func (c *checker) checkMerged(patch value) {
 	}
 }
 
-// anyContext is the one of patches that do not say for which proxies they are.
+// anyContext is the context of patches that name none.
 const anyContext = "ANY"
 
 func contextOf(patch value) string {
 	return cmp.Or(patch.get("match").get("context").text(), anyContext)
 }
 
-// checkWhere: where pins are read, a fence must be.
+// checkWhere reports a pin of which all fences are for other proxies or ports.
 func (c *checker) checkWhere(pin value, fences []value) {
 	context, port := contextOf(pin), portOf(pin)
 	var contexts []string
@@ -70,10 +70,10 @@ func (c *checker) checkWhere(pin value, fences []value) {
 
 func portOf(patch value) value { return patch.get("match").get("listener").get("port_number") }
 
-// modes are what a WasmPlugin calls the traffic of an EnvoyFilter's contexts.
+// modes has, for each context of an EnvoyFilter, the traffic mode of a WasmPlugin.
 var modes = map[string]string{"GATEWAY": "CLIENT", "SIDECAR_OUTBOUND": "CLIENT", "SIDECAR_INBOUND": "SERVER"}
 
-// checkMode: a plugin that is for other traffic than its pin has no say.
+// checkMode reports a plugin that is for other traffic than its pin.
 func (c *checker) checkMode(spec value, context string) {
 	matches := spec.get("match").items()
 	isOthers := func(m value) bool {

@@ -18,7 +18,7 @@ type value struct {
 
 func (v value) missing() bool { return v.node == nil }
 
-// get gives a field of a mapping, by the name that Envoy's YAML has, or the one of proto3's JSON.
+// get returns a field of a mapping, by its name in .proto files or in proto3's JSON.
 func (v value) get(name string) value {
 	field := value{file: v.file, path: join(v.path, name), line: v.line}
 	if v.node == nil || v.node.Kind != yaml.MappingNode {
@@ -87,7 +87,7 @@ func (v value) fields() (names []string, values []value) {
 	return names, values
 }
 
-// find gives what stands at a path from the document's root, or what of it encloses that.
+// find returns the value at a path from the document's root or, without one, the closest value that encloses it.
 func (v value) find(path string) value {
 	_, fields := v.fields()
 	for _, child := range append(fields, v.items()...) {
@@ -98,7 +98,7 @@ func (v value) find(path string) value {
 	return v
 }
 
-// text is a scalar's, empty for anything else.
+// text is the text of a scalar, empty for anything else.
 func (v value) text() string {
 	if v.node == nil || v.node.Kind != yaml.ScalarNode {
 		return ""
@@ -113,7 +113,7 @@ func (v value) isText() bool {
 	return v.node != nil && v.node.Kind == yaml.ScalarNode && v.node.Tag == "!!str"
 }
 
-// texts are a list's.
+// texts are the texts of a list's items.
 func (v value) texts() []string {
 	var list []string
 	for _, item := range v.items() {
@@ -127,7 +127,7 @@ func (v value) typeName() string { return lastWord(v.get("@type").text()) }
 
 func lastWord(typeName string) string { return typeName[strings.LastIndexByte(typeName, '.')+1:] }
 
-// message is what a typed_config holds, with the last word of its type: a TypedStruct names that apart.
+// message is what a typed_config holds, with the last word of its type, which a TypedStruct has in type_url.
 func (v value) message() (content value, kind string) {
 	kind = v.typeName()
 	if kind != "TypedStruct" {
@@ -136,7 +136,7 @@ func (v value) message() (content value, kind string) {
 	return v.get("value"), lastWord(v.get("type_url").text())
 }
 
-// walk visits a mapping and all in it, from without to within.
+// walk visits a value's mappings, outer ones before inner ones.
 func (v value) walk(visit func(value)) {
 	if v.node == nil {
 		return
@@ -155,7 +155,7 @@ func (v value) walk(visit func(value)) {
 	}
 }
 
-// flat is all that stands there, on one line.
+// flat is the value on one line.
 func (v value) flat() string {
 	if names, values := v.fields(); names != nil {
 		var parts []string

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Name is that of all objects of a Gateway: its own and its class's, as Gateway API has it (GEP-1762). What no Service
-// may be called gets a hash at the end.
+// Name is the name of all objects of a Gateway: its own and its class's (GEP-1762). One that no Service may have is cut
+// and gets a hash at the end.
 func Name(gateway, class string) string {
 	whole := gateway + "-" + class
 	if len(validation.IsDNS1035Label(whole)) == 0 {

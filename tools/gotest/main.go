@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// interval is how often to say that it is still at it, as in tools/step.sh.
+// interval is how often to say what is under way, as in tools/step.sh.
 const interval = 15 * time.Second
 
 func main() {
@@ -55,7 +55,7 @@ func run(arguments []string, stdout, stderr io.Writer, every time.Duration) (int
 	return 0, nil
 }
 
-// follow hands lines to the progress as they come, and lets it speak now and then.
+// follow hands lines to the progress as they come, and lets it speak at every interval.
 func follow(events io.Reader, p *progress, every time.Duration) error {
 	lines, failed := make(chan string), make(chan error, 1)
 	go func() {

@@ -23,8 +23,8 @@ func main() {
 	}
 }
 
-// What is worth a look: a function that is longer, one used once that is no longer, a wider line. More words than that
-// nobody reads.
+// What is listed: functions longer than longFunction, functions used once of at most smallFunction lines, and lines
+// wider than wideLine. The pages may have mostWords.
 const (
 	longFunction  = 40
 	smallFunction = 8

@@ -34,7 +34,7 @@ func (r *release) writeIndex(name string, index v1.ImageIndex) error {
 	return r.writeLayout(name, digest, func(p layout.Path) error { return p.AppendIndex(index, named(r.reference(name))) })
 }
 
-// writeImage writes an image that is for all.
+// writeImage writes an image that is for all architectures.
 func (r *release) writeImage(name string, image v1.Image) error {
 	digest, err := image.Digest()
 	if err != nil {

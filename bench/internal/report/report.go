@@ -17,7 +17,7 @@ type Cost struct {
 	Whole, Over stats.Interval
 	// Base marks requests without a filter, which have no Over.
 	Base bool
-	// Aside keeps it out of the plot, for it is on another scale.
+	// Aside keeps the cost out of the plot, which has another scale.
 	Aside bool
 }
 

@@ -28,7 +28,7 @@ const (
 	LimpetHeader = "limpet-header"
 	LimpetIdle   = "limpet-idle"
 	LimpetMany   = "limpet-10000"
-	// LimpetEverywhere has its filters on on all routes, as one may write it by hand.
+	// LimpetEverywhere has its filters enabled on every route, as in a configuration written by hand.
 	LimpetEverywhere = "limpet-everywhere"
 )
 
@@ -124,7 +124,7 @@ func rust(r *Rig, l listenerTree) error {
 // Variant is the name of the contestant that runs another build of the filter, given by its path.
 func Variant(path string) string { return "variant:" + path }
 
-// build is what makes a contestant of limpet's listener.
+// build returns the change that makes a contestant of limpet's listener.
 func build(name string) listenerChange {
 	if path, ok := strings.CutPrefix(name, "variant:"); ok {
 		return func(r *Rig, l listenerTree) error { return r.limpet(l, name, path, one("cart")) }
@@ -132,7 +132,7 @@ func build(name string) listenerChange {
 	return changes[name]
 }
 
-// limpet gives the listener a module of limpet and changes its policies.
+// limpet makes the listener run a build of limpet's module, with changed policies.
 func (r *Rig) limpet(l listenerTree, name, path string, change func(*policyconfig.Config)) error {
 	text, err := l.configure(change)
 	if err != nil {
@@ -142,7 +142,7 @@ func (r *Rig) limpet(l listenerTree, name, path string, change func(*policyconfi
 	return nil
 }
 
-// configure changes the policies that limpet has for the listener, and gives the filter's configuration.
+// configure changes the listener's policies, and returns the filter's configuration.
 func (l listenerTree) configure(change func(*policyconfig.Config)) (string, error) {
 	config, err := l.policies()
 	if err != nil {
@@ -156,7 +156,7 @@ func (l listenerTree) configure(change func(*policyconfig.Config)) (string, erro
 	return string(text), err
 }
 
-// everywhere turns the filters on on all routes, and gives the filter's configuration, which has the policy itself.
+// everywhere enables the filters on every route, and returns the filter's configuration, which has the policy itself.
 func (l listenerTree) everywhere() (string, error) {
 	for _, filter := range l.manager()["http_filters"].([]any) {
 		delete(filter.(object), "disabled")
@@ -177,7 +177,7 @@ func (l listenerTree) everywhere() (string, error) {
 	return string(text), l.carry(&policyconfig.Config{}) // routes have their bare names
 }
 
-// one leaves the policy with that session name alone.
+// one keeps only the policy with that session name.
 func one(sessionName string) func(*policyconfig.Config) {
 	return func(c *policyconfig.Config) {
 		for _, policy := range c.Policies {
@@ -189,13 +189,13 @@ func one(sessionName string) func(*policyconfig.Config) {
 	}
 }
 
-// idle makes tokens renewable.
+// idle keeps the policy of cart, with an idle timeout: tokens are renewed.
 func idle(c *policyconfig.Config) {
 	one("cart")(c)
 	c.Policies[0].IdleTimeout = policyconfig.Duration(3600)
 }
 
-// many surrounds the policy with others on routes of their own.
+// many adds policies on routes of their own until there are Many.
 func many(c *policyconfig.Config) {
 	one("cart")(c)
 	for i := range Many - 1 {

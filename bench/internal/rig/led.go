@@ -6,8 +6,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// lead makes of a deployment's split what control planes make of one whose routes are there once more for each backend:
-// clusters of their own, among which the weights choose, and routes that a header leads to.
+// lead rewrites a deployment's split as control planes write one. Each backend gets a cluster of its own, and a copy of
+// the route that a header selects. The weights choose among the clusters.
 func lead(config object) {
 	merged := at(config, "static_resources", "clusters", 0).(object)
 	manager := listenerTree(at(config, "static_resources", "listeners", 0).(object)).manager()

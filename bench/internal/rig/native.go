@@ -14,7 +14,7 @@ const (
 	NativeHeader = "native-header"
 	NativeIdle   = "native-idle"
 	NativeMany   = "native-10000"
-	// NativeEverywhere is on on all routes.
+	// NativeEverywhere is enabled on every route.
 	NativeEverywhere = "native-everywhere"
 	// NativeEmpty is an empty module in C.
 	NativeEmpty = "empty-native"
@@ -22,7 +22,7 @@ const (
 	NativeRust = "rust-native"
 )
 
-// native has limpet's native filter do what its wasm and stateful_session do together.
+// native runs limpet's native filter in place of its wasm and of stateful_session.
 func (r *Rig) native(l listenerTree, change func(*policyconfig.Config)) error {
 	text, err := l.configure(change)
 	if err != nil {

@@ -90,7 +90,7 @@ func (l listenerTree) keep(names ...string) {
 	}
 }
 
-// unfence takes away what only a pin header needs.
+// unfence deletes the header removals, which only a pin header needs.
 func (l listenerTree) unfence() {
 	config := at(l.manager(), "route_config").(object)
 	delete(config, "request_headers_to_remove")
@@ -104,7 +104,7 @@ func (l listenerTree) rename(name string, port int) {
 	l.manager()["stat_prefix"] = name
 }
 
-// plugin is the wasm filter's configuration: module, VM and what it is told.
+// plugin is the wasm filter's configuration: module, VM and plugin configuration.
 func (l listenerTree) plugin() object { return at(l.filter(limpet), "typed_config", "config").(object) }
 
 // module makes the wasm filter run another module, with a configuration of its own, in a VM of its own.
@@ -136,7 +136,7 @@ func (l listenerTree) policies() (policyconfig.Config, error) {
 	return config, nil
 }
 
-// carry has routes carry their policies, and no others, and leaves those of other routes in the configuration.
+// carry moves policies into the metadata of their routes. Policies of routes that the listener lacks stay in config.
 func (l listenerTree) carry(config *policyconfig.Config) error {
 	carried := map[string]bool{}
 	for _, r := range l.routes() {

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Manifest is install.yaml: the chart's objects as it comes, and its namespace.
+// Manifest is install.yaml: the namespace, and the chart's objects with default values.
 func Manifest(root string) (string, error) {
 	c, err := Load(root)
 	if err != nil {
@@ -46,7 +46,7 @@ func namespace() *unstructured.Unstructured {
 	return o
 }
 
-// rank is when an object comes: before those that need it.
+// rank orders objects by kind: an object comes before those that need it.
 func rank(o *unstructured.Unstructured) int {
 	switch o.GetKind() {
 	case "Namespace":

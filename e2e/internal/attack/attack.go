@@ -1,5 +1,5 @@
-// Package attack is what strangers and tenants try who want "limpet serve" to end, or others not to be served: each
-// attack goes on, from as many connections as it is told, until its time is over.
+// Package attack has the denial-of-service attacks of strangers and tenants on "limpet serve". Each goes on, from a
+// number of connections, until its context ends.
 package attack
 
 import (
@@ -22,14 +22,14 @@ type Target struct {
 	TLS *tls.Config
 	// Folder has the attacker's own documents.
 	Folder string
-	// Gateway is the key of the Gateway whose proxies the attacker may say to be.
+	// Gateway is the key of the Gateway whose proxies the attacker may impersonate.
 	Gateway string
 }
 
 // Attack is what one connection does, again and again.
 type Attack func(ctx context.Context, on Target) error
 
-// All are the attacks, by what they grow.
+// All are the attacks by name.
 var All = map[string]Attack{
 	"headers without end":           endlessHeaders,
 	"large headers":                 largeHeaders,
@@ -46,7 +46,7 @@ var All = map[string]Attack{
 	"pods that change all the time": changingPods,
 }
 
-// pause is how long an attacker waits who was turned away.
+// pause is how long an attack waits after an error.
 const pause = 100 * time.Millisecond
 
 // Run attacks from many connections until ctx ends.

@@ -15,7 +15,7 @@ import (
 
 const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
 
-// frames is a connection whose frames an attacker makes.
+// frames is an HTTP/2 connection on which the attack writes the frames itself.
 type frames struct {
 	conn net.Conn
 	*http2.Framer
@@ -37,8 +37,7 @@ func open(ctx context.Context, on Target) (*frames, error) {
 	return f, nil
 }
 
-// framed sends frames until they are all sent, or no more can be, and waits until the other side has ended the
-// connection.
+// framed opens a connection, sends frames, and waits until the other side has ended the connection.
 func framed(ctx context.Context, on Target, send func(*frames) error) error {
 	f, err := open(ctx, on)
 	if err != nil {
@@ -68,7 +67,8 @@ func block(more ...hpack.HeaderField) []byte {
 // maxFrame is how large a frame is, at most.
 const maxFrame = 16 << 10
 
-// endlessHeaders sends headers of a byte each, which the other side has as two texts and more, and never ends them.
+// endlessHeaders sends header fields of a byte each, which the other side decodes into two strings, and never ends
+// them.
 func endlessHeaders(ctx context.Context, on Target) error {
 	return framed(ctx, on, func(f *frames) error {
 		indexed := bytes.Repeat([]byte{0x8f}, maxFrame-1)
@@ -119,7 +119,7 @@ func withoutMessage(ctx context.Context, on Target) error {
 	})
 }
 
-// endlessMessage begins a message of 31 MiB, sends as much of it as the other side takes, and not the end.
+// endlessMessage begins a message of 31 MiB and sends as much of it as the other side takes, but never its end.
 func endlessMessage(ctx context.Context, on Target) error {
 	return framed(ctx, on, sendWithoutEnd)
 }

@@ -19,7 +19,7 @@ type Server struct {
 	names  map[string][]string
 }
 
-// Start starts a server at an address, which knows names' addresses.
+// Start starts a server at an address. names has the addresses of each name.
 func Start(address string, names map[string][]string) (*Server, error) {
 	socket, err := net.ListenPacket("udp", address)
 	if err != nil {
@@ -33,7 +33,7 @@ func Start(address string, names map[string][]string) (*Server, error) {
 	return s, nil
 }
 
-// Stop ends it.
+// Stop ends the server.
 func (s *Server) Stop() { _ = s.socket.Close() }
 
 // Set gives a name other addresses.
@@ -61,7 +61,7 @@ func (s *Server) serve() {
 	}
 }
 
-// answer answers with the addresses of the name, for a second.
+// answer answers with the addresses of the name and a TTL of a second.
 func (s *Server) answer(question *dnsmessage.Message) *dnsmessage.Message {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

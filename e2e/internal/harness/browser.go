@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// actWithin bounds one thing that a tab is told to do.
+// actWithin is the time limit of one action in a tab.
 const actWithin = 3 * time.Minute
 
 // Browser is a headless Chromium that knows no hosts but those below localhost, which are all 127.0.0.1.
@@ -91,7 +91,7 @@ func (tab *Tab) Click(t testing.TB, selector string) {
 	act(t, tab, "click "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
-// WaitFor waits until a JavaScript expression is true. It survives that the page changes meanwhile.
+// WaitFor waits until a JavaScript expression is true. The page may change meanwhile.
 func (tab *Tab) WaitFor(t testing.TB, expression string) {
 	t.Helper()
 	deadline := time.Now().Add(actWithin)

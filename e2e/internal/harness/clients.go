@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Clients are clients with a session each that all send requests while something happens to the deployment.
+// Clients are clients, each with a session, that send requests while the deployment changes.
 type Clients struct {
 	// Every is the time from the beginning of one request of a client to that of its next. Default: at once.
 	Every time.Duration
@@ -56,7 +56,7 @@ func NewClients(t testing.TB, count int, send func(i int) func() (Response, erro
 	return c
 }
 
-// Getter is what NewClients takes: a client with a jar of its own that gets path.
+// Getter makes the function that NewClients wants: it gets path with client, which has a jar of its own.
 func Getter(client *Client, path string, headers ...string) func() (Response, error) {
 	return func() (Response, error) { return client.Try(http.MethodGet, path, headers...) }
 }

@@ -20,7 +20,8 @@ import (
 // Allowed is the header of a request that authorization services let through.
 const Allowed = "Authorization: Bearer good"
 
-// grants are the headers that they would have backends see: their own, and those by which the proxy works.
+// grants are the headers that authorization services add to requests: their own, and some by which the proxy itself
+// works.
 var grants = map[string]string{
 	"X-User": "alice", "X-Limpet-Pin": "127.0.0.1:1", "X-Envoy-Upstream-Rq-Timeout-Ms": "1",
 	"X-Forwarded-For": "192.0.2.1",
@@ -34,13 +35,13 @@ type Authorizer struct {
 	seen Asked
 }
 
-// Asked is what reached it, with the names of headers in lower case.
+// Asked is a request as it reached an Authorizer, with the names of headers in lower case.
 type Asked struct {
 	Path, Body string
 	Headers    map[string]string
 }
 
-// Seen is what it was asked last.
+// Seen is the last request.
 func (a *Authorizer) Seen() Asked {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,7 +55,7 @@ func (a *Authorizer) decide(asked Asked) bool {
 	return asked.Headers["authorization"] == "Bearer good"
 }
 
-// NewHTTPAuthorizer starts one that speaks HTTP.
+// NewHTTPAuthorizer starts an Authorizer that speaks HTTP.
 func NewHTTPAuthorizer(t testing.TB) *Authorizer {
 	t.Helper()
 	listener := listenAnywhere(t)
@@ -84,7 +85,7 @@ func NewHTTPAuthorizer(t testing.TB) *Authorizer {
 	return a
 }
 
-// NewGRPCAuthorizer starts one that speaks Envoy's protocol.
+// NewGRPCAuthorizer starts an Authorizer that speaks Envoy's gRPC protocol.
 func NewGRPCAuthorizer(t testing.TB) *Authorizer {
 	t.Helper()
 	listener, server := listenAnywhere(t), grpc.NewServer()
@@ -95,7 +96,7 @@ func NewGRPCAuthorizer(t testing.TB) *Authorizer {
 	return a
 }
 
-// Check answers Envoy.
+// Check implements Envoy's Authorization service.
 func (a *Authorizer) Check(_ context.Context, r *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 	request := r.GetAttributes().GetRequest().GetHttp()
 	if !a.decide(Asked{Path: request.GetPath(), Body: request.GetBody(), Headers: maps.Clone(request.GetHeaders())}) {

@@ -11,7 +11,7 @@ import (
 // both.
 func Native() bool { return os.Getenv("LIMPET_FILTER") == "native" }
 
-// WasmOnly leaves a test out where the native filter has nothing of what it is about.
+// WasmOnly skips a test on the native filter, which lacks what the test is about.
 func WasmOnly(t testing.TB, what string) {
 	t.Helper()
 	if Native() {
@@ -57,7 +57,7 @@ func WithoutShards(t testing.TB) []string {
 	return flags
 }
 
-// filterName is that of the filter in the chain.
+// filterName is the filter's name in the chain.
 func filterName() string {
 	if Native() {
 		return "limpet-native"
@@ -65,7 +65,7 @@ func filterName() string {
 	return "limpet"
 }
 
-// FilterType is the type of its configuration.
+// FilterType is the type of the filter's configuration.
 func FilterType() string {
 	if Native() {
 		return "type.googleapis.com/envoy.extensions.filters.http.dynamic_modules.v3.DynamicModuleFilter"
@@ -73,7 +73,7 @@ func FilterType() string {
 	return "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"
 }
 
-// FilterState is Envoy's word for what the filter publishes of a request under a name.
+// FilterState is the access log format of what the filter publishes of a request under a name.
 func FilterState(name string) string {
 	if !Native() {
 		name = "wasm." + name

@@ -84,8 +84,8 @@ func (c *Client) HTTP3(t testing.TB) *Client {
 	return c
 }
 
-// packets hides that a socket is one of the system's. With it quic-go would hand the kernel many packets in one piece
-// (GSO), which no network card cuts up on the way through the loopback, and Envoy drops them.
+// packets hides from quic-go that a socket is a UDP socket of the system. Otherwise quic-go hands the kernel many
+// packets in one piece (GSO). On the loopback nothing cuts these up, and Envoy drops them.
 type packets struct{ net.PacketConn }
 
 // SetReadBuffer and SetWriteBuffer are what quic-go asks a socket for.

@@ -11,9 +11,9 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// ruleValidators are a server's validators for the CEL rules of a schema: one for all of them, and some for those of a
-// few places, for that is what an object breaks that breaks any. A file of objects that each break a rule would
-// otherwise take four times as long as one of sound objects.
+// ruleValidators are a server's validators for the CEL rules of a schema. One has all rules, the others have those of a
+// few places, for an invalid object breaks few. With the first alone a file of invalid objects would take four times as
+// long as a valid one.
 type ruleValidators struct {
 	schema *structuralschema.Structural
 	// all gives nil if there are no rules.
@@ -49,7 +49,7 @@ func (r *ruleValidators) at(places map[string]bool) *cel.Validator {
 	return r.some[name]
 }
 
-// keepRules gives a schema with the rules at some places alone.
+// keepRules returns a schema with no rules but those at some places.
 func keepRules(s *structuralschema.Structural, at string, places map[string]bool) *structuralschema.Structural {
 	kept := *s
 	if !places[at] {

@@ -10,7 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-// appendAddress adds an endpoint's address, which one behind a name has not.
+// appendAddress appends an endpoint's address, unless the endpoint is behind a DNS name.
 func appendAddress(all []netip.AddrPort, e ir.Endpoint) []netip.AddrPort {
 	if e.Host != "" {
 		return all
@@ -37,7 +37,7 @@ type endpointKey struct {
 	address netip.AddrPort
 }
 
-// addEndpoint adds an endpoint; one that is there twice drains if it does so everywhere.
+// addEndpoint adds an endpoint. One that is listed twice drains only if both entries drain.
 func addEndpoint(found map[endpointKey]ir.Endpoint, e ir.Endpoint) {
 	key := endpointKey{e.Host, e.Address}
 	if was, twice := found[key]; !twice || was.Draining {
@@ -45,7 +45,7 @@ func addEndpoint(found map[endpointKey]ir.Endpoint, e ir.Endpoint) {
 	}
 }
 
-// addLeft adds a pod that is selected no longer, unless there is an endpoint at its address.
+// addLeft adds a pod that its Service no longer selects, unless there is an endpoint at its address.
 func addLeft(found map[endpointKey]ir.Endpoint, e ir.Endpoint) (added bool) {
 	key := endpointKey{e.Host, e.Address}
 	if _, taken := found[key]; taken {
@@ -55,8 +55,8 @@ func addLeft(found map[endpointKey]ir.Endpoint, e ir.Endpoint) (added bool) {
 	return true
 }
 
-// readConditions reads an endpoint's conditions: ready unless they say otherwise; one that is terminating and still
-// serving drains; any other does not serve.
+// readConditions reads an endpoint's conditions. It is ready unless they say otherwise. One that terminates and still
+// serves drains; any other does not serve.
 func readConditions(c discoveryv1.EndpointConditions) (draining, serves bool) {
 	if c.Ready == nil || *c.Ready {
 		return false, true

@@ -11,7 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// ResolveOf follows a backendRef of a rule, to the part of its hosts that it means. Nil is as from Resolve.
+// ResolveOf resolves a backendRef of a rule, and the subset of hosts that it means. It gives nil where Resolve does.
 func (x *Index) ResolveOf(route *resource.Object[gatewayv1.HTTPRoute], rule, n int) *Backend {
 	b, _ := x.Resolve(route, nil, route.Value.Spec.Rules[rule].BackendRefs[n].BackendRef)
 	if subsets := route.ExtraOf(rule).Subsets; b != nil && len(subsets) > 0 {
@@ -20,9 +20,9 @@ func (x *Index) ResolveOf(route *resource.Object[gatewayv1.HTTPRoute], rule, n i
 	return b
 }
 
-// resolveHost gives a host of the control plane's registry that a route in a namespace means. Behind the name of a
-// Service is that Service, so that its policies hold; a name without a dot is that of one in the route's namespace
-// (Istio, Destination.host). Without a port it is the only one.
+// resolveHost resolves a host of the control plane's registry for a route in a namespace. The name of a Service leads
+// to that Service, so that its policies are effective. A name without a dot is a Service's in the route's namespace
+// (Istio, Destination.host). A reference without a port means the only one.
 func (x *Index) resolveHost(namespace string, ref gatewayv1.BackendRef) *Backend {
 	name := string(ref.Name)
 	referent := object.Ref{Kind: object.KindHostname, Name: name}

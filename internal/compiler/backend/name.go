@@ -55,8 +55,8 @@ func matchesName(pattern, name string) bool {
 	}
 }
 
-// refuseName says why no endpoint can be behind a name and a port; empty if one can. Which address the name has shows
-// while Envoy runs, so the ports of its admin interface are refused wherever that is.
+// refuseName says why no endpoint can be behind a name and a port; empty if one can. Envoy resolves the name while it
+// runs, so Envoy's own ports are refused whatever the name.
 func (p *Places) refuseName(name string, port uint16) string {
 	switch {
 	case !isHostname(name):
@@ -69,7 +69,7 @@ func (p *Places) refuseName(name string, port uint16) string {
 	return ""
 }
 
-// newNamedEndpoint is an endpoint behind a name. What is known of a pod belongs to an address.
+// newNamedEndpoint is an endpoint behind a name. It has no pod: pods are known by their addresses.
 func newNamedEndpoint(name string, port uint16, draining bool) ir.Endpoint {
 	return ir.Endpoint{Host: name, Address: netip.AddrPortFrom(netip.Addr{}, port), Draining: draining}
 }

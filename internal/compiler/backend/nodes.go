@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// Nodes are the machines of a cluster, with those of its API servers, where they are known. What listens there is none
-// of a namespace's, but for its own Pods on a machine's network. They do not change once they are made; nil is that
-// nothing is known.
+// Nodes are the known machines of a cluster, and its API servers. What listens on a machine belongs to no namespace,
+// except for Pods on the machine's network. Nodes do not change once they are made; nil means that nothing is known.
 type Nodes struct {
-	// Pods has the machines' addresses, each with the namespaces that have a Pod which says that it is at that address.
+	// Pods has, for each machine's address, the namespaces that have a Pod at that address.
 	Pods map[netip.Addr][]string
-	// APIServers are where API servers listen: no endpoint is there, whoever has a Pod on that machine.
+	// APIServers are where API servers listen. No endpoint may be there, not even a Pod's on that machine.
 	APIServers []netip.AddrPort
 }
 
@@ -20,13 +19,13 @@ func (n *Nodes) isAPIServer(at netip.AddrPort) bool {
 	return n != nil && slices.Contains(n.APIServers, at)
 }
 
-// isOthers tells whether an address is a machine's on whose network a namespace has no Pod.
+// isOthers tells whether an address is that of a machine on whose network the namespace has no Pod.
 func (n *Nodes) isOthers(namespace string, at netip.Addr) bool {
 	namespaces, is := n.podsAt(at)
 	return is && !slices.Contains(namespaces, namespace)
 }
 
-// ListMoved lists the addresses that have another node in the other value.
+// ListMoved lists the addresses of which the two values say something else.
 func (n *Nodes) ListMoved(now *Nodes) map[netip.Addr]bool {
 	moved := map[netip.Addr]bool{}
 	for _, lists := range [][2]*Nodes{{n, now}, {now, n}} {

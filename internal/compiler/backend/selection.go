@@ -19,9 +19,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// Selection is which pods Services select, and which they have left that run on (S42). EndpointSlices say nothing of
-// the latter, so that it is remembered, and carried from one input to the next. It does not change once it is made; nil
-// is one of no pods.
+// Selection has the pods that Services select, and the running pods that they no longer select (S42). EndpointSlices do
+// not list the latter, so the Selection is carried from one input to the next. It does not change once it is made; nil
+// has no pods.
 type Selection struct {
 	// Pods are by their keys.
 	Pods map[string]*SelectedPod
@@ -61,7 +61,7 @@ func NewSelection(pods map[string]*SelectedPod) *Selection {
 	return s
 }
 
-// LeftBy are the pods that a Service has left.
+// LeftBy returns the pods that a Service no longer selects.
 func (s *Selection) LeftBy(service string) []*SelectedPod {
 	if s == nil {
 		return nil
@@ -69,7 +69,7 @@ func (s *Selection) LeftBy(service string) []*SelectedPod {
 	return s.left[service]
 }
 
-// ListMoved lists the Services that have left others than before.
+// ListMoved lists the Services for which LeftBy differs.
 func (s *Selection) ListMoved(now *Selection) (services []string) {
 	if s == now {
 		return nil
@@ -121,13 +121,13 @@ func (p *SelectedPod) endpointAt(port int32) ir.Endpoint {
 	}
 }
 
-// isOf tells whether it has an address of a family.
+// isOf tells whether the pod's address is of a family.
 func (p *SelectedPod) isOf(family discoveryv1.AddressType) bool {
 	return p.Address.Is4() == (family == discoveryv1.AddressTypeIPv4) && family != discoveryv1.AddressTypeFQDN
 }
 
-// Follow gives what is known once the input says what it does: the objects' slices and pods. Without a policy that
-// keeps pods nothing is.
+// Follow returns the selection after an input, by its EndpointSlices and Pods. It is empty without a policy that keeps
+// pods.
 func (s *Selection) Follow(objects *resource.Objects, now time.Time) *Selection {
 	known, next := map[string]*SelectedPod{}, map[string]*SelectedPod{}
 	if s != nil {
@@ -142,7 +142,7 @@ func (s *Selection) Follow(objects *resource.Objects, now time.Time) *Selection 
 	return NewSelection(next)
 }
 
-// follow gives the pods that are selected or left now, with those that were known before.
+// follow returns the pods that are selected now, and the known ones that are no longer selected and still serve.
 func (f *podFacts) follow(known map[string]*SelectedPod, now time.Time) map[string]*SelectedPod {
 	next := make(map[string]*SelectedPod, len(f.selected))
 	for key, pod := range f.selected {
@@ -269,7 +269,7 @@ func keepPath(s *v1alpha1.SessionPersistencePolicySpec) string {
 	return ""
 }
 
-// ReportUnseenPods says of policies that keep pods that the input has none.
+// ReportUnseenPods warns, for each policy that keeps pods, that the input has no Pods.
 func ReportUnseenPods(objects *resource.Objects, rep *report.Report) {
 	if len(objects.Pods) > 0 {
 		return

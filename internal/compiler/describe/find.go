@@ -56,7 +56,7 @@ var kinds = map[string][]string{
 func isKind(word, kind string) bool {
 	plural := kind + "s"
 	switch {
-	case strings.HasSuffix(kind, "y"):
+	case strings.HasSuffix(kind, "y") && !strings.HasSuffix(kind, "ay"):
 		plural = strings.TrimSuffix(kind, "y") + "ies"
 	case strings.HasSuffix(kind, "s"):
 		plural = kind + "es"
@@ -73,11 +73,7 @@ func explainMissing(parts []string, known []object.Ref) string {
 	all := slices.Sorted(maps.Keys(kinds))
 	at := slices.IndexFunc(all, func(kind string) bool { return isKind(parts[0], kind) })
 	if at < 0 {
-		near := suggest.DidYouMean(parts[0], all)
-		if near == "" {
-			near = "; there are " + strings.Join(all, ", ")
-		}
-		return fmt.Sprintf("there is no kind %s%s", parts[0], near)
+		return fmt.Sprintf("there is no kind %s%s", parts[0], suggestKind(parts, all, known))
 	}
 	kind, name := all[at], parts[len(parts)-1]
 	missing := fmt.Sprintf("there is no such %s in the input", kind)
@@ -99,6 +95,20 @@ func explainMissing(parts []string, known []object.Ref) string {
 		return missing + ", and no other"
 	}
 	return missing + "; it has " + strings.Join(names, ", ")
+}
+
+// suggestKind says what may be meant by a kind that there is not: an object of the name, of a kind that is near; else
+// the kind.
+func suggestKind(parts, kinds []string, known []object.Ref) string {
+	for _, o := range known {
+		if o.Name == parts[len(parts)-1] && suggest.Nearest(parts[0], []string{o.Kind}) != "" {
+			return "; did you mean " + o.Kind + "/" + o.Key() + "?"
+		}
+	}
+	if near := suggest.DidYouMean(parts[0], kinds); near != "" {
+		return near
+	}
+	return "; there are " + strings.Join(kinds, ", ")
 }
 
 func joinNames(objects []object.Ref) string {

@@ -18,12 +18,12 @@ func WriteText(out io.Writer, d *Description) error {
 	p.printLine("%s%s", title, formatPlace(d.File, d.Line))
 	switch {
 	case d.IsIdle() && len(d.Findings) > 0:
-		p.printLine("\nNo request comes through here:")
+		p.printLine("\nNo request gets to a backend through here:")
 		for _, f := range d.Findings {
 			p.printLine("  %s", f)
 		}
 	case d.IsIdle():
-		p.printLine("\nNo request comes through here: no route that is attached to a Gateway leads here.")
+		p.printLine("\nNo request gets to a backend through here: no rule of a route that is attached to a Gateway leads there.")
 	case len(d.Targets)+len(d.Effects)+len(d.Sessions) == 0:
 		p.printLine("\nNo session persistence: nothing that is written reaches a request on its way through here.")
 	}

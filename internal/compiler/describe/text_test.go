@@ -55,7 +55,7 @@ func TestDescriptionsForPeople(t *testing.T) {
 		d    *describe.Description
 		want string
 	}{
-		"nothing":               {&describe.Description{Object: "Service default/cart"}, "Service default/cart\n\nNo request comes through here: no route that is attached to a Gateway leads here.\n"},
+		"nothing":               {&describe.Description{Object: "Service default/cart"}, "Service default/cart\n\nNo request gets to a backend through here: no rule of a route that is attached to a Gateway leads there.\n"},
 		"requests alone":        {&describe.Description{Object: "Service default/cart", File: "in.yaml", Requests: full.Requests}, "Service default/cart (in.yaml)\n\nNo session persistence: nothing that is written reaches a request"},
 		"a session that is off": {&describe.Description{Sessions: []describe.Session{{}}}, "session: off\n"},
 	} {

@@ -190,7 +190,7 @@ func (o *inventory) findRoute(ref object.Ref) *gateway.Route {
 // as a whole.
 func (s *State) attachedOn(some map[object.Ref]bool) map[gateway.ListenerKey]int {
 	counted := map[gateway.ListenerKey]int{}
-	for l, n := range s.statuses.attached {
+	for l, n := range s.statuses.attached.now {
 		if some[l.Gateway] {
 			counted[l] = n
 		}

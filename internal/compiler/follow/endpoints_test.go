@@ -133,7 +133,7 @@ func updateLane(t *testing.T, s *State, world string, m Moment) {
 	if err := s.Update(m); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Settle(); err != nil {
+	if _, _, err := s.Settle(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 )
 
-// manyRoutes is from how many routes on a group keeps the results of steps: fewer are compiled from scratch sooner than
-// what is kept of them is looked up.
-const manyRoutes = 64
+// ManyRoutes is the usual [Settings.ManyRoutes]: fewer are compiled from scratch sooner than what is kept of them is
+// looked up.
+const ManyRoutes = 64
 
 // group is routes that are compiled together.
 type group struct {
@@ -100,18 +100,18 @@ func (s *State) regroup(routes map[object.Ref]bool) (fresh []*group) {
 		fresh = append(fresh, g)
 	}
 	for _, g := range fresh {
-		g.keepCaches(caches)
+		g.keepCaches(caches, s.settings.ManyRoutes)
 	}
 	return fresh
 }
 
 // keepCaches takes over what was kept for the group of one of the routes, if there are many.
-func (g *group) keepCaches(caches map[object.Ref]stepCaches) {
-	if len(g.routes) < manyRoutes {
+func (g *group) keepCaches(caches map[object.Ref]stepCaches, many int) {
+	if len(g.routes) < many {
 		return
 	}
 	for _, ref := range g.routes {
-		if c, kept := caches[ref]; kept && c.kept {
+		if c, kept := caches[ref]; kept && c.rendered != nil {
 			g.caches = c
 			delete(caches, ref)
 			return

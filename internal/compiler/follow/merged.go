@@ -10,6 +10,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
+	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -26,48 +27,32 @@ type merged struct {
 	gateways     map[string]*servedGateway
 	gatewayNames []gatewayName
 	policies     map[string]*policyconfig.Policy
-	draining     map[ir.HostKey]int
-	untils       map[time.Time]int
-	pods         map[ir.HostKey][]podCount
-	otherPods    map[ir.HostKey]bool // the addresses whose pods may be others than when that was last asked for
-	unsettled    int                 // clusters of parts
-	touched      touchedParts
-	// stale is what has changed since the configuration was put together last.
-	stale stale
+	// draining, untils and pods are what clusters of parts remember, unsettled counts those that are, and podsAt has the
+	// uids of the pods at each address.
+	draining  map[ir.HostKey]int
+	untils    map[time.Time]int
+	pods      counted[ir.PodAt]
+	podsAt    index.Sets[ir.HostKey, string]
+	unsettled int
+	// was is what hosts, clusters and policies were when the configuration was put together last.
+	was earlierTexts
 	// longestUnused is the longest time for which a session of the policies goes on without a request.
 	longestUnused time.Duration
 }
 
-// touchedParts is what may not be as it was when changes were last asked for, with what it was; nil for nothing.
-type touchedParts struct {
+// earlierTexts is what was served last, of what may be another since; nil for nothing.
+type earlierTexts struct {
 	listeners bool
-	hosts     map[hostKey][]byte
-	clusters  map[string]*envoy.Cluster
-	policies  map[string]*policyconfig.Policy
+	hosts     earlier[hostKey, []byte]
+	clusters  earlier[string, *envoy.Cluster]
+	policies  earlier[string, *policyconfig.Policy]
 }
 
-func newTouched() touchedParts {
-	return touchedParts{hosts: map[hostKey][]byte{}, clusters: map[string]*envoy.Cluster{}, policies: map[string]*policyconfig.Policy{}}
-}
-
-// stale is what has to be put together anew.
-type stale struct {
-	listeners, policies bool
-	sites               map[string]bool
-	hosts               map[string]map[string]bool // by site, domains
-	// settings and endpoints are the clusters of which these have changed, and inline says that one of them has or had its
-	// endpoints inside.
-	settings, endpoints []string
-	inline              bool
-}
-
-func newStale() stale { return stale{sites: map[string]bool{}, hosts: map[string]map[string]bool{}} }
-
-func (s *stale) noteHost(key hostKey) {
-	if s.hosts[key.site] == nil {
-		s.hosts[key.site] = map[string]bool{}
+func newEarlierTexts() earlierTexts {
+	return earlierTexts{
+		hosts: earlier[hostKey, []byte]{}, clusters: earlier[string, *envoy.Cluster]{},
+		policies: earlier[string, *policyconfig.Policy]{},
 	}
-	s.sites[key.site], s.hosts[key.site][key.domain] = true, true
 }
 
 // keyedSite is a part of a listener with routes of its own, by a name that it has for itself among those of all Gateways.
@@ -99,10 +84,10 @@ type siteHosts struct {
 	keyed   keyedHosts
 	among   []string // domains, the more specific first
 	after   []string
-	// sessions says that most routes have some, on which the texts depend: tally counts them, and counted has the hosts in it.
+	// sessions says that most routes have some, on which the texts depend: tally counts them, and tallied has the hosts in it.
 	sessions bool
 	tally    envoy.Tally
-	counted  map[string]*envoy.HostText
+	tallied  map[string]*envoy.HostText
 }
 
 // sharedCluster is a cluster that several groups may use.
@@ -115,9 +100,9 @@ type sharedCluster struct {
 func newMerged(a envoy.Assembly) *merged {
 	return &merged{
 		assembly: a, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
-		policies: map[string]*policyconfig.Policy{}, draining: map[ir.HostKey]int{}, untils: map[time.Time]int{},
-		pods: map[ir.HostKey][]podCount{}, otherPods: map[ir.HostKey]bool{}, gateways: map[string]*servedGateway{},
-		touched: newTouched(), stale: newStale(),
+		policies: map[string]*policyconfig.Policy{}, gateways: map[string]*servedGateway{},
+		draining: map[ir.HostKey]int{}, untils: map[time.Time]int{}, pods: newCounted[ir.PodAt](),
+		podsAt: index.Sets[ir.HostKey, string]{}, was: newEarlierTexts(),
 	}
 }
 
@@ -155,9 +140,9 @@ func (m *merged) setSites(listeners []ir.Listener, of func(gateway string) bool)
 func (m *merged) addSite(l ir.Listener, s keyedSite) {
 	site := &siteHosts{
 		of: l.Gateway, shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
-		counted: map[string]*envoy.HostText{}, gateway: m.findGateway(l.Gateway), clusters: newUsage(),
+		tallied: map[string]*envoy.HostText{}, gateway: m.findGateway(l.Gateway), clusters: newUsage(),
 	}
-	m.sites[s.key], m.stale.sites[s.key] = site, true
+	m.sites[s.key] = site
 	among, after := listShellHosts(l, s.Site)
 	for i := range among {
 		site.among = append(site.among, among[i].Domain)
@@ -174,19 +159,20 @@ func (m *merged) addSite(l ir.Listener, s keyedSite) {
 }
 
 func (m *merged) touchListeners(f *frame) {
-	m.listeners, m.gatewayNames, m.touched.listeners = f.listeners, f.gateways, true
+	m.listeners, m.gatewayNames, m.was.listeners = f.listeners, f.gateways, true
 }
 
 // touchHost notes what a host was.
-func (m *merged) touchHost(key hostKey) {
-	if _, touched := m.touched.hosts[key]; touched {
-		return
-	}
-	var was []byte
+func (m *merged) touchHost(key hostKey) { m.was.hosts.note(key, m.text(key)) }
+
+// text is the form of a host that its site's table has; nil for none.
+func (m *merged) text(key hostKey) []byte {
 	if site := m.sites[key.site]; site != nil {
-		was = site.text(key.domain)
+		if h := site.host(key.domain); h != nil {
+			return h.Text(site.sessions)
+		}
 	}
-	m.touched.hosts[key] = was
+	return nil
 }
 
 // host is what was written of a host; nil if there is none.
@@ -197,25 +183,17 @@ func (s *siteHosts) host(domain string) *envoy.HostText {
 	return s.written[domain]
 }
 
-// text is the form of it that the site's table has.
-func (s *siteHosts) text(domain string) []byte {
-	if h := s.host(domain); h != nil {
-		return h.Text(s.sessions)
-	}
-	return nil
-}
-
 // recount counts the routes of a host anew that have sessions, and the clusters that it leads to.
 func (s *siteHosts) recount(domain string) {
-	was, now := s.counted[domain], s.host(domain)
+	was, now := s.tallied[domain], s.host(domain)
 	if was != nil {
 		s.count(was, -1)
 	}
 	if now == nil {
-		delete(s.counted, domain)
+		delete(s.tallied, domain)
 		return
 	}
-	s.counted[domain] = now
+	s.tallied[domain] = now
 	s.count(now, 1)
 }
 
@@ -228,7 +206,7 @@ func (s *siteHosts) count(h *envoy.HostText, by int) {
 
 // settleForms gives the hosts of a site the form of which most of its routes are, once all are written.
 func (m *merged) settleForms(sites map[string][]string) {
-	for key := range m.touched.hosts {
+	for key := range m.was.hosts {
 		if site := m.sites[key.site]; site != nil {
 			site.recount(key.domain)
 		}
@@ -236,31 +214,24 @@ func (m *merged) settleForms(sites map[string][]string) {
 	for name := range sites {
 		site := m.sites[name]
 		if most := site.tally.Most(); most != site.sessions {
-			for _, d := range slices.Concat(site.among, site.after) {
-				m.touchHost(hostKey{name, d})
-			}
-			site.sessions, m.stale.sites[name] = most, true
+			site.sessions, site.routes = most, envoy.Packed{} // to be packed again
 		}
 	}
 }
 
 // touchCluster notes what a cluster was.
-func (m *merged) touchCluster(name string) {
-	if _, touched := m.touched.clusters[name]; touched {
-		return
-	}
-	m.touched.clusters[name] = nil
+func (m *merged) touchCluster(name string) { m.was.clusters.note(name, m.clusterText(name)) }
+
+// clusterText is what was written of a cluster; nil for none.
+func (m *merged) clusterText(name string) *envoy.Cluster {
 	if c := m.clusters[name]; c != nil {
-		m.touched.clusters[name] = c.text
+		return c.text
 	}
+	return nil
 }
 
 // touchPolicy notes what a session policy was.
-func (m *merged) touchPolicy(name string) {
-	if _, touched := m.touched.policies[name]; !touched {
-		m.touched.policies[name] = m.policies[name]
-	}
-}
+func (m *merged) touchPolicy(name string) { m.was.policies.note(name, m.policies[name]) }
 
 // addPart puts in what a group of routes comes to.
 func (m *merged) addPart(p *groupPart) {
@@ -345,8 +316,8 @@ func (m *merged) remember(r *ir.Remembered, by int) {
 	for _, at := range r.Draining {
 		count(m.draining, at, by)
 	}
-	for _, at := range r.Pods {
-		m.countPod(at, by)
+	for _, pod := range r.Pods {
+		m.pods.add(pod, by)
 	}
 	if !r.Until.IsZero() {
 		count(m.untils, r.Until, by)
@@ -356,82 +327,24 @@ func (m *merged) remember(r *ir.Remembered, by int) {
 	}
 }
 
-// count counts a key in or out.
-func count[K comparable](counts map[K]int, key K, by int) {
-	if counts[key] += by; counts[key] == 0 {
-		delete(counts, key)
+// takeOtherPods gives the uids of the pods, in order, at each address at which they are others than the last time.
+func (m *merged) takeOtherPods() map[ir.HostKey][]string {
+	others := map[ir.HostKey][]string{}
+	for pod, there := range m.pods.others() {
+		m.podsAt.Set(pod.HostKey, pod.UID, there)
+		others[pod.HostKey] = nil
 	}
-}
-
-// podCount is how many clusters of parts have a pod, by its uid.
-type podCount struct {
-	uid   string
-	count int
-}
-
-// countPod counts a pod in or out.
-func (m *merged) countPod(pod ir.PodAt, by int) {
-	there := m.pods[pod.HostKey]
-	at := slices.IndexFunc(there, func(p podCount) bool { return p.uid == pod.UID })
-	if at < 0 {
-		at, there = len(there), append(there, podCount{uid: pod.UID})
-		m.otherPods[pod.HostKey] = true
+	for at := range others {
+		others[at] = slices.Sorted(maps.Keys(m.podsAt[at]))
 	}
-	if there[at].count += by; there[at].count == 0 {
-		there = slices.Delete(there, at, at+1)
-		m.otherPods[pod.HostKey] = true
-	}
-	if m.pods[pod.HostKey] = there; len(there) == 0 {
-		delete(m.pods, pod.HostKey)
-	}
-}
-
-// listPods lists the uids of the pods at an address, in order.
-func (m *merged) listPods(at ir.HostKey) (uids []string) {
-	for _, p := range m.pods[at] {
-		uids = append(uids, p.uid)
-	}
-	slices.Sort(uids)
-	return uids
-}
-
-// manyTouched is from how many touched items on an order is made anew, not mended.
-const manyTouched = 256
-
-// mendOrder brings a list of names in order up to date with those that have been touched.
-func mendOrder(names []string, touched []string, isThere func(string) bool, compare func(a, b string) int) []string {
-	if len(touched) > manyTouched {
-		known := make(map[string]bool, len(names)+len(touched))
-		for _, list := range [][]string{names, touched} {
-			for _, n := range list {
-				known[n] = true
-			}
-		}
-		names = names[:0]
-		for n := range known {
-			if isThere(n) {
-				names = append(names, n)
-			}
-		}
-		slices.SortFunc(names, compare)
-		return names
-	}
-	for _, n := range touched {
-		at, known := slices.BinarySearchFunc(names, n, compare)
-		switch there := isThere(n); {
-		case there && !known:
-			names = slices.Insert(names, at, n)
-		case !there && known:
-			names = slices.Delete(names, at, at+1)
-		}
-	}
-	return names
+	clear(m.pods.was)
+	return others
 }
 
 // settle brings all orders up to date, and writes the clusters that are not written.
 func (m *merged) settle() error {
 	bySite := map[string][]string{}
-	for key := range m.touched.hosts {
+	for key := range m.was.hosts {
 		if site := m.sites[key.site]; site != nil {
 			domains := bySite[key.site]
 			if !slices.Contains(site.after, key.domain) {
@@ -446,7 +359,7 @@ func (m *merged) settle() error {
 			gateway.BySpecificity)
 	}
 	var names []string
-	for name := range m.touched.clusters {
+	for name := range m.was.clusters {
 		names = append(names, name)
 		if c := m.clusters[name]; c != nil && c.users == 0 {
 			delete(m.clusters, name)
@@ -464,7 +377,7 @@ func (m *merged) writeShell() error {
 			if site.written[domain] != nil {
 				continue
 			}
-			texts, err := envoy.Renderer{}.RenderHosts(m.assembly, envoy.Site{Name: name, Hosts: []ir.Host{*h}})
+			texts, err := m.assembly.RenderHosts(nil, envoy.Site{Name: name, Hosts: []ir.Host{*h}})
 			if err != nil {
 				return err
 			}
@@ -483,45 +396,52 @@ func (m *merged) writeClusters(names []string) error {
 			missing, configs = append(missing, c), append(configs, c.config)
 		}
 	}
-	texts, err := envoy.Renderer{}.RenderClusters(configs)
+	texts, err := envoy.RenderClusters(configs)
 	for i := range texts {
 		missing[i].text = &texts[i]
 	}
 	return err
 }
 
-// noteStale notes what has changed since the last time.
-func (m *merged) noteStale() {
-	m.stale.listeners = m.stale.listeners || m.touched.listeners
-	for name, was := range m.touched.policies {
-		m.stale.policies = m.stale.policies || !reflect.DeepEqual(was, m.policies[name])
-	}
-	for key, was := range m.touched.hosts {
-		var now []byte
-		if site := m.sites[key.site]; site != nil {
-			now = site.text(key.domain)
-		}
-		if !bytes.Equal(was, now) {
-			m.stale.noteHost(key)
-		}
-	}
-	for name, was := range m.touched.clusters {
-		now := &envoy.Cluster{}
-		if c := m.clusters[name]; c != nil {
-			now = c.text
-		}
-		m.stale.noteCluster(name, cmp.Or(was, &envoy.Cluster{}), now)
-	}
-	m.touched = newTouched()
+// stale is what has changed since the configuration was put together last.
+type stale struct {
+	listeners, policies bool
+	sites               map[string]bool
+	hosts               map[string]map[string]bool // domains, by site
+	// settings and endpoints are the clusters of which these have changed, and inline says that one of them has or had its
+	// endpoints inside.
+	settings, endpoints []string
+	inline              bool
 }
 
-// noteCluster notes what has changed of a cluster: its settings, its endpoints or both.
-func (s *stale) noteCluster(name string, was, now *envoy.Cluster) {
-	if !bytes.Equal(was.Settings, now.Settings) {
-		s.settings = append(s.settings, name)
+// findStale finds that.
+func (m *merged) findStale() *stale {
+	s := &stale{listeners: m.was.listeners, sites: map[string]bool{}, hosts: map[string]map[string]bool{}}
+	for name, was := range m.was.policies {
+		s.policies = s.policies || !reflect.DeepEqual(was, m.policies[name])
 	}
-	if !was.PackEndpoints().Equal(now.PackEndpoints()) {
-		s.endpoints = append(s.endpoints, name)
+	for key, was := range m.was.hosts {
+		if !bytes.Equal(was, m.text(key)) {
+			s.noteHost(key)
+		}
 	}
-	s.inline = s.inline || was.Inline || now.Inline
+	none := &envoy.Cluster{}
+	for name, was := range m.was.clusters {
+		was, now := cmp.Or(was, none), cmp.Or(m.clusterText(name), none)
+		if !bytes.Equal(was.Settings, now.Settings) {
+			s.settings = append(s.settings, name)
+		}
+		if !was.PackEndpoints().Equal(now.PackEndpoints()) {
+			s.endpoints = append(s.endpoints, name)
+		}
+		s.inline = s.inline || was.Inline || now.Inline
+	}
+	return s
+}
+
+func (s *stale) noteHost(key hostKey) {
+	if s.hosts[key.site] == nil {
+		s.hosts[key.site] = map[string]bool{}
+	}
+	s.sites[key.site], s.hosts[key.site][key.domain] = true, true
 }

@@ -86,8 +86,10 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 // take brings the indexes up to date, and marks what depends on the objects that went and came.
 func (s *State) take(gone, came *resource.Objects) {
 	s.takeListenerSets(gone.ListenerSets, came.ListenerSets)
-	s.markObjects(gone)
-	s.markObjects(came)
+	for _, some := range []*resource.Objects{gone, came} {
+		s.markObjects(some)
+		s.noteNews(some)
+	}
 	for i, some := range []*resource.Objects{gone, came} {
 		present := i == 1
 		s.takeTargets(some, present)

@@ -9,18 +9,17 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// Settle finishes a round of changes without an error, and lists the warnings that are new.
-func (s *State) Settle() (warnings []report.Problem, err error) {
+// Settle finishes a round of changes without an error. It lists the warnings that are new, and tells whether statuses
+// may be others.
+func (s *State) Settle() (warnings []report.Problem, otherStatuses bool, err error) {
 	if err := s.merged.settle(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	s.keepIncumbents()
-	s.merged.noteStale()
-	return s.said.takeNew(), nil
+	otherStatuses = s.statuses.news || !s.said.isSame()
+	s.statuses.news = false
+	return s.said.takeNew(), otherStatuses, nil
 }
-
-// SaysSame tells whether what there is to say is what there was when this, or what is new, was last asked for.
-func (s *State) SaysSame() bool { return s.said.isSame() }
 
 // Draining are the hosts that terminate, and the time at which the same objects come to something else, if there is
 // one.
@@ -39,24 +38,13 @@ func (s *State) Draining() (hosts []ir.HostKey, until time.Time) {
 
 // Pods are the pods at addresses, in order.
 func (s *State) Pods() []ir.PodAt {
-	pods := make([]ir.PodAt, 0, len(s.merged.pods))
-	for _, at := range slices.SortedFunc(maps.Keys(s.merged.pods), ir.HostKey.Compare) {
-		for _, uid := range s.merged.listPods(at) {
-			pods = append(pods, ir.PodAt{HostKey: at, UID: uid})
-		}
-	}
+	pods := slices.AppendSeq(make([]ir.PodAt, 0, len(s.merged.pods.now)), maps.Keys(s.merged.pods.now))
+	slices.SortFunc(pods, ir.PodAt.Compare)
 	return pods
 }
 
-// TakeOtherPods gives the uids of the pods at each address at which they may be others than the last time.
-func (s *State) TakeOtherPods() map[ir.HostKey][]string {
-	others := make(map[ir.HostKey][]string, len(s.merged.otherPods))
-	for at := range s.merged.otherPods {
-		others[at] = s.merged.listPods(at)
-	}
-	s.merged.otherPods = map[ir.HostKey]bool{}
-	return others
-}
+// TakeOtherPods gives the uids of the pods at each address at which they are others than the last time.
+func (s *State) TakeOtherPods() map[ir.HostKey][]string { return s.merged.takeOtherPods() }
 
 // IsUnsettled tells whether some pods are no endpoints yet.
 func (s *State) IsUnsettled() bool { return s.merged.unsettled > 0 }
@@ -99,6 +87,6 @@ func (s *State) Sizes() []Size {
 		{"attached policies", len(s.attached)},
 		{"keys of objects", len(s.askers.Sets)},
 		{"coupled routes", s.objects.graph.Len()},
-		{"warnings", len(s.said.count)},
+		{"warnings", len(s.said.now)},
 	}
 }

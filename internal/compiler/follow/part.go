@@ -2,7 +2,6 @@ package follow
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ancestors"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -52,14 +51,10 @@ type hostText struct {
 // stepCaches keep the results of steps for a group with many routes. The zero value keeps nothing.
 type stepCaches struct {
 	steps    pipeline.Cache
-	rendered envoy.Renderer
-	kept     bool
+	rendered envoy.HostTexts
 }
 
-func newStepCaches() stepCaches { return stepCaches{pipeline.NewCache(), envoy.NewRenderer(), true} }
-
-// all are those that results are kept of.
-func (c stepCaches) all() []memo.Step { return slices.Concat(c.steps.Steps(), c.rendered.Steps()) }
+func newStepCaches() stepCaches { return stepCaches{pipeline.NewCache(), envoy.NewHostTexts()} }
 
 // analyze takes the steps before the emitter for a part of the input. Without what parts share it is the frame's, which
 // makes that.
@@ -116,12 +111,12 @@ func (s *State) compile(g *group, m Moment) *groupPart {
 	}, m, &report.Report{})
 	p.asked = asked
 	p.hosts, p.err = s.renderHosts(made.Plan.Proxy.Listeners, g.caches.rendered)
-	memo.Sweep(g.caches.all(), true)
+	memo.Sweep(append(g.caches.steps.Steps(), g.caches.rendered))
 	return p
 }
 
 // renderHosts writes the virtual hosts that are not there without the group's routes.
-func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []hostText, err error) {
+func (s *State) renderHosts(listeners []ir.Listener, kept envoy.HostTexts) (texts []hostText, err error) {
 	for _, l := range listeners {
 		for _, site := range s.merged.listSites(l) {
 			own := envoy.Site{Name: site.key}
@@ -130,7 +125,7 @@ func (s *State) renderHosts(listeners []ir.Listener, r envoy.Renderer) (texts []
 					own.Hosts = append(own.Hosts, h)
 				}
 			}
-			hosts, failed := r.RenderHosts(s.settings.Envoy, own)
+			hosts, failed := s.settings.Envoy.RenderHosts(kept, own)
 			if err = cmp.Or(err, failed); err != nil {
 				return nil, err
 			}

@@ -8,11 +8,8 @@ import (
 
 // said counts how often each problem is given, so that those that are new can be told.
 type said struct {
-	count map[report.Said]int
-	// was is how often one was given when new ones were last asked for, if it has changed; last is where it was given
-	// last.
-	was  map[report.Said]int
-	last map[report.Said]report.Entry
+	counted[report.Said]
+	last map[report.Said]report.Entry // where one was given last, since new ones were asked for
 	// about are the reports that say something of an object for its status, and mark is told of objects of which that may
 	// be something else.
 	about index.Sets[object.Ref, *report.Report]
@@ -21,15 +18,14 @@ type said struct {
 
 func newSaid(mark func(object.Ref)) said {
 	return said{
-		count: map[report.Said]int{}, was: map[report.Said]int{}, last: map[report.Said]report.Entry{},
+		counted: newCounted[report.Said](), last: map[report.Said]report.Entry{},
 		about: index.Sets[object.Ref, *report.Report]{}, mark: mark,
 	}
 }
 
 func (s said) add(rep *report.Report) {
 	rep.VisitProblems(func(w report.Said, e report.Entry) {
-		s.touch(w)
-		count(s.count, w, 1)
+		s.counted.add(w, 1)
 		s.last[w] = e
 		if e.IsOfStatus() {
 			s.about.Add(e.Ref(), rep)
@@ -43,8 +39,7 @@ func (s said) remove(rep *report.Report) {
 		return
 	}
 	rep.VisitProblems(func(w report.Said, e report.Entry) {
-		s.touch(w)
-		count(s.count, w, -1)
+		s.counted.add(w, -1)
 		if e.IsOfStatus() {
 			s.about.Remove(e.Ref(), rep)
 			s.mark(e.Ref())
@@ -52,27 +47,11 @@ func (s said) remove(rep *report.Report) {
 	})
 }
 
-func (s said) touch(w report.Said) {
-	if _, noted := s.was[w]; !noted {
-		s.was[w] = s.count[w]
-	}
-}
-
-// isSame tells whether what is given now is what was given when new ones were last asked for.
-func (s said) isSame() bool {
-	for w, was := range s.was {
-		if (was > 0) != (s.count[w] > 0) {
-			return false
-		}
-	}
-	return true
-}
-
 // takeNew gives the problems that are given now and were not before.
 func (s said) takeNew() []report.Problem {
 	var entries []report.Entry
-	for w, was := range s.was {
-		if was == 0 && s.count[w] > 0 {
+	for w, there := range s.others() {
+		if there {
 			entries = append(entries, s.last[w])
 		}
 	}

@@ -37,36 +37,34 @@ func (m *merged) findGateway(key string) *servedGateway {
 
 // usage counts what leads to clusters.
 type usage struct {
-	users map[string]int
+	counted[string]
 	// names are those of clusters with users, in order, as of the last settle. The list does not change once it is made.
-	names   []string
-	touched []string
+	names []string
 }
 
-func newUsage() usage { return usage{users: map[string]int{}} }
+func newUsage() usage { return usage{counted: newCounted[string]()} }
 
 func (u *usage) count(names []string, by int) {
 	for _, name := range names {
-		count(u.users, name, by)
+		u.add(name, by)
 	}
-	u.touched = append(u.touched, names...)
 }
 
 // settle brings the names up to date, and tells whether they are others now.
 func (u *usage) settle() (changed bool) {
-	isThere := func(name string) bool { return u.users[name] > 0 }
-	changed = slices.ContainsFunc(u.touched, func(name string) bool {
-		_, known := slices.BinarySearch(u.names, name)
-		return known != isThere(name)
-	})
-	if changed {
-		u.names = mendOrder(slices.Clone(u.names), u.touched, isThere, cmp.Compare[string])
+	var others []string
+	for name := range u.others() {
+		others = append(others, name)
 	}
-	if len(u.names) == 0 {
+	clear(u.was)
+	if len(others) == 0 {
+		return false
+	}
+	isThere := func(name string) bool { return u.now[name] > 0 }
+	if u.names = mendOrder(slices.Clone(u.names), others, isThere, cmp.Compare[string]); len(u.names) == 0 {
 		u.names = nil
 	}
-	u.touched = nil
-	return changed
+	return true
 }
 
 // Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same value.
@@ -89,7 +87,7 @@ func (m *merged) serve(keys Keys, story func(gateway string) envoy.Story) ([]*en
 	if err := m.setKeys(keys); err != nil {
 		return nil, err
 	}
-	listeners := map[string][]ir.Listener{}
+	stale, listeners := m.findStale(), map[string][]ir.Listener{}
 	for _, l := range m.listeners {
 		listeners[l.Gateway] = append(listeners[l.Gateway], l)
 	}
@@ -99,15 +97,15 @@ func (m *merged) serve(keys Keys, story func(gateway string) envoy.Story) ([]*en
 		if err := m.setGatewayKeys(g, name.id); err != nil {
 			return nil, err
 		}
-		if err := m.serveGateway(name.key, g, listeners[name.key], story(name.key)); err != nil {
+		if err := m.serveGateway(name.key, g, listeners[name.key], story(name.key), stale); err != nil {
 			return nil, err
 		}
 		all[i] = g.last
 	}
-	if m.stale.policies {
+	if stale.policies {
 		m.longestUnused = plugin.LongestUnused(maps.Values(m.policies))
 	}
-	m.stale = newStale()
+	m.was = newEarlierTexts()
 	return all, nil
 }
 
@@ -140,13 +138,13 @@ func (m *merged) setGatewayKeys(g *servedGateway, id string) (err error) {
 }
 
 // serveGateway puts what has changed of a Gateway together.
-func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Listener, story envoy.Story) error {
+func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Listener, story envoy.Story, s *stale) error {
 	was := g.last
 	if was == nil {
 		was = &envoy.Served{}
 	}
 	next := *was
-	isOther := g.last == nil || m.stale.listeners && !reflect.DeepEqual(g.listeners, listeners) || !g.story.Equal(story) ||
+	isOther := g.last == nil || s.listeners && !reflect.DeepEqual(g.listeners, listeners) || !g.story.Equal(story) ||
 		string(was.PluginJSON) != string(g.assembly.Settings.PluginJSON)
 	if isOther {
 		framed, err := g.assembly.ServeFrame(key, listeners, story)
@@ -156,7 +154,7 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 		framed.Routes, framed.Clusters, framed.Endpoints = was.Routes, was.Clusters, was.Endpoints
 		next = *framed
 	}
-	routes, err := m.packRoutes(g, listeners, next.Sharded)
+	routes, err := m.packRoutes(g, listeners, next.Sharded, s)
 	if err != nil {
 		return err
 	}
@@ -165,7 +163,7 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 		next.Routes = routes
 		m.addShards(&next, listeners)
 	}
-	otherClusters := m.patchClusters(g, &next)
+	otherClusters := m.patchClusters(g, &next, s)
 	if !otherClusters && sameRoutes && !isOther {
 		return nil
 	}
@@ -186,15 +184,14 @@ func isSamePacked(a, b envoy.Packed) bool {
 
 // packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed, with those of shards where
 // sites have some.
-func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener, sharded map[string]bool) (all []envoy.Packed, err error) {
+func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener, sharded map[string]bool, changed *stale) (all []envoy.Packed, err error) {
 	for _, l := range listeners {
 		for _, s := range m.listSites(l) {
 			hosts := m.sites[s.key]
-			if m.stale.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys ||
-				(hosts.shards != nil) != sharded[s.Name] {
+			if changed.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys || (hosts.shards != nil) != sharded[s.Name] {
 				hosts.clusters.settle()
 				if sharded[s.Name] {
-					err = hosts.packShards(g, s.Name, m.stale.hosts[s.key])
+					err = hosts.packShards(g, s.Name, changed.hosts[s.key])
 				} else {
 					err = hosts.packWhole(g, s.Name)
 				}
@@ -219,8 +216,8 @@ func (s *siteHosts) packWhole(g *servedGateway, siteName string) error {
 }
 
 // patchClusters brings a Gateway's clusters and endpoints up to date, and tells whether they are not as they were.
-func (m *merged) patchClusters(g *servedGateway, d *envoy.Served) (changed bool) {
-	if g.clusters.settle() || g.last == nil || m.stale.inline {
+func (m *merged) patchClusters(g *servedGateway, d *envoy.Served, s *stale) (changed bool) {
+	if g.clusters.settle() || g.last == nil || s.inline {
 		d.Clusters, d.Endpoints = nil, nil
 		for c := range m.listClusters(g) {
 			d.AddCluster(c)
@@ -229,8 +226,8 @@ func (m *merged) patchClusters(g *servedGateway, d *envoy.Served) (changed bool)
 	}
 	var settings, endpoints bool
 	text := func(name string) *envoy.Cluster { return m.clusters[name].text }
-	d.Clusters, settings = patch(d.Clusters, m.stale.settings, func(name string) envoy.Packed { return text(name).PackSettings() })
-	d.Endpoints, endpoints = patch(d.Endpoints, m.stale.endpoints, func(name string) envoy.Packed { return text(name).PackEndpoints() })
+	d.Clusters, settings = patch(d.Clusters, s.settings, func(name string) envoy.Packed { return text(name).PackSettings() })
+	d.Endpoints, endpoints = patch(d.Endpoints, s.endpoints, func(name string) envoy.Packed { return text(name).PackEndpoints() })
 	return settings || endpoints
 }
 

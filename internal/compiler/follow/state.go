@@ -43,6 +43,8 @@ type Settings struct {
 	Controller gatewayv1.GatewayController
 	// KeepIncumbents leaves what several want with those who had it.
 	KeepIncumbents bool
+	// ManyRoutes is from how many routes on a group keeps the results of steps.
+	ManyRoutes int
 	// Envoy has everything but the plugin's configuration.
 	Envoy envoy.Assembly
 }

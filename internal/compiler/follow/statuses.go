@@ -16,16 +16,16 @@ type statuses struct {
 	marked map[object.Ref]bool
 	// all says that it may be any, and listeners that it may be those of all policies for Gateways and classes.
 	all, listeners bool
-	// attached counts the routes on each listener, and was is what it counted when it was last asked for, where it has
-	// changed.
-	attached, was map[gateway.ListenerKey]int
+	// news says that there are other objects than with the last result on which statuses depend.
+	news     bool
+	attached counted[gateway.ListenerKey] // the routes on each listener
 	// refused has the listeners of routes that are refused as a whole, and so are not counted by people.
 	refused map[object.Ref][]gateway.ListenerKey
 }
 
 func newStatuses() *statuses {
 	return &statuses{
-		marked: map[object.Ref]bool{}, all: true, attached: map[gateway.ListenerKey]int{}, was: map[gateway.ListenerKey]int{},
+		marked: map[object.Ref]bool{}, all: true, attached: newCounted[gateway.ListenerKey](),
 		refused: map[object.Ref][]gateway.ListenerKey{},
 	}
 }
@@ -45,12 +45,15 @@ func (s *statuses) mark(ref object.Ref) {
 func (s *statuses) markAll() {
 	s.all, s.listeners = true, false
 	clear(s.marked)
-	clear(s.was)
+	clear(s.attached.was)
 }
+
+// mayHaveStatus is of kinds whose objects have a status, or one when policies affect them.
+func mayHaveStatus(t resource.Traits) bool { return t.HasStatus || t.Attachable }
 
 // markObjects marks objects that went or came.
 func (s *State) markObjects(some *resource.Objects) {
-	some.Visit(func(resource.Traits) bool { return true }, func(e resource.Entry) { s.statuses.mark(e.Ref) })
+	some.Visit(mayHaveStatus, func(e resource.Entry) { s.statuses.mark(e.Ref) })
 }
 
 // markPart marks the objects in whose statuses a group has a say, as it comes or goes.
@@ -111,39 +114,38 @@ func (s *State) markReached(policy object.Ref, was, now map[object.Ref]bool) {
 
 // countAttached counts the routes of a part on listeners in or out.
 func (s *State) countAttached(p *groupPart, by int) {
-	k := s.statuses
 	p.status.Attachments.VisitAttached(func(l gateway.ListenerKey, routes []object.Ref) {
-		if _, noted := k.was[l]; !noted && !k.all {
-			k.was[l] = k.attached[l]
-		}
-		count(k.attached, l, by*len(routes))
+		s.statuses.attached.add(l, by*len(routes))
 	})
 }
 
-// MarkStatuses marks objects whose statuses may have to be others for what is not in documents, and MarkAllStatuses all
-// of them.
-func (s *State) MarkStatuses(some []object.Ref) {
+// MarkStatuses marks objects whose statuses may have to be others for what is not in documents, or all.
+func (s *State) MarkStatuses(some []object.Ref, all bool) {
 	for _, ref := range some {
 		s.statuses.mark(ref)
 	}
+	if all {
+		s.statuses.markAll()
+	}
 }
 
-// MarkAllStatuses is MarkStatuses for all objects.
-func (s *State) MarkAllStatuses() { s.statuses.markAll() }
+// noteNews notes whether there are other objects than EndpointSlices and Pods among those that went or came. What those
+// come to for statuses is what there is to say of them.
+func (s *State) noteNews(some *resource.Objects) {
+	others := *some
+	others.Slices, others.Pods = nil, nil
+	s.statuses.news = s.statuses.news || !others.IsEmpty() || len(some.Refused) > 0
+}
 
 // takeMarked gives the objects that are marked, and tells whether that is all; then it marks none.
 func (s *State) takeMarked() (marked map[object.Ref]bool, all bool) {
 	k := s.statuses
 	marked, all = k.marked, k.all
 	if all {
-		hasStatus := func(t resource.Traits) bool { return t.HasStatus }
-		s.store.VisitObjects(hasStatus, func(e resource.Entry) { marked[e.Ref] = true })
-		for _, o := range s.objects.services {
-			marked[o.Ref()] = true
-		}
+		s.store.VisitObjects(mayHaveStatus, func(e resource.Entry) { marked[e.Ref] = true })
 	}
-	for l, was := range k.was {
-		if k.attached[l] != was {
+	for l, was := range k.attached.was {
+		if k.attached.now[l] != was {
 			marked[l.Gateway] = true
 		}
 	}
@@ -157,7 +159,7 @@ func (s *State) takeMarked() (marked map[object.Ref]bool, all bool) {
 		}
 	}
 	k.marked, k.all, k.listeners = map[object.Ref]bool{}, false, false
-	clear(k.was)
+	clear(k.attached.was)
 	delete(marked, object.Ref{}) // of a file
 	for ref := range maps.Clone(marked) {
 		if set := s.objects.sets[ref]; set != nil { // it is written with its Gateway

@@ -39,8 +39,8 @@ func (b *builder) checkKinds(l *listener) {
 	}
 }
 
-// routeKinds are the kinds of routes that a listener takes by its protocol. Those of a control plane's listeners for
-// connections are its own affair.
+// routeKinds are the kinds of routes that a listener takes by its protocol. A control plane decides itself what its
+// listeners for connections take.
 func (l *listener) routeKinds() []gatewayv1.Kind {
 	switch l.spec.Protocol {
 	case gatewayv1.TLSProtocolType:
@@ -75,7 +75,7 @@ func (b *builder) allows(l *listener, route *Route) bool {
 	return l.takes(route) && b.admits(l, route)
 }
 
-// admits is allows but for the listener's protocol.
+// admits is allows without the check of the listener's protocol.
 func (b *builder) admits(l *listener, route *Route) bool {
 	allowed, own := l.spec.AllowedRoutes, l.home().Namespace
 	if allowed == nil {
@@ -100,8 +100,8 @@ func (b *builder) admits(l *listener, route *Route) bool {
 	}
 }
 
-// selects reports whether a selector selects a namespace. Of one that is not in the input the name alone is known,
-// which is a label of it; a control plane that knows the others has the last word then.
+// selects reports whether a selector selects a namespace. A namespace that is not in the input has only its name as a
+// label. Where a control plane knows its other labels, selects reports true and the control plane decides.
 func (b *builder) selects(selector *metav1.LabelSelector, namespace string) bool {
 	set, known := b.namespaces[namespace]
 	if !known && b.isolated {

@@ -10,31 +10,31 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
-// Tally counts what routes come to at most, at all hostnames of the listeners that they name, for routes that come and
-// go: as if each hostname were laid out by itself. Where budgets do not allow that, a reckoner finds which of them
-// share. It takes no memory for hostnames beyond the budget.
+// Tally counts the bytes that routes take at most, at all hostnames of the listeners that they name, as if each
+// hostname were laid out by itself. Routes may come and go. Where budgets do not allow that, a reckoner finds which of
+// them share. It takes no memory for hostnames beyond the budget.
 type Tally struct {
 	b        *builder // for its listeners, and the budget
 	routes   map[object.Ref]*seatedRoute
 	gateways map[string]*gatewayTally
-	// namespaces counts the routes that each has on Gateways. To which of them copies are charged depends on who came
+	// namespaces counts each namespace's routes, by Gateway. Which namespace is charged for copies depends on who came
 	// first.
 	namespaces map[string]map[string]int
 }
 
-// gatewayTally is what routes come to on a Gateway.
+// gatewayTally counts what the routes of a Gateway take.
 type gatewayTally struct {
 	Spent
 
 	routes int
-	// hosts are those with routes, or with more specific ones; nil while copies are not counted.
+	// hosts are the hostnames that have routes, or more specific hostnames below them; nil while copies are not counted.
 	hosts map[hostAt]*tallyHost
 }
 
-// tallyHost is the routes at a hostname, and how many more specific hostnames with routes are below it.
+// tallyHost counts the routes at a hostname, and the more specific hostnames with routes below it.
 type tallyHost struct{ routes, bytes, narrower int }
 
-// NewTally counts for the listeners of an input, and no routes yet.
+// NewTally makes a Tally for the listeners of an input. It has no routes yet.
 func NewTally(in Input) *Tally {
 	b := newBuilder(in, &report.Report{}) // whatever there is to say will be said
 	b.addGateways(in.objects)
@@ -57,7 +57,7 @@ func (b *builder) tally() *Tally {
 	return t
 }
 
-// Set counts the route of a name; nil counts none.
+// Set replaces the route of a name; nil takes it out.
 func (t *Tally) Set(ref object.Ref, route *Route) {
 	if was := t.routes[ref]; was != nil {
 		t.count(was, -1)
@@ -72,7 +72,7 @@ func (t *Tally) Set(ref object.Ref, route *Route) {
 	}
 }
 
-// count counts a route in or out.
+// count adds a route, where by is 1, or takes it out, where by is -1.
 func (t *Tally) count(r *seatedRoute, by int) {
 	for gateway, on := range r.on {
 		t.countNamespace(r.Namespace, gateway, by)
@@ -108,7 +108,7 @@ func (t *Tally) countNamespace(name, gateway string, routes int) {
 	}
 }
 
-// countCopies counts the copies of a route in or out, and those of others on its hostnames.
+// countCopies adds or takes out the copies of a route, and those of other routes on its hostnames.
 func (g *gatewayTally) countCopies(r *seatedRoute, seats []seat, by int) {
 	copies := 0
 	for _, s := range seats {
@@ -117,12 +117,12 @@ func (g *gatewayTally) countCopies(r *seatedRoute, seats []seat, by int) {
 	g.Spent = g.plus(Spent{copies, copies})
 }
 
-// forgetCopies counts no copies any longer.
+// forgetCopies stops the count of copies.
 func (g *gatewayTally) forgetCopies() {
 	g.Spent, g.hosts = Spent{Bytes: g.Bytes - g.Copies}, nil
 }
 
-// countAt counts a route at a hostname, and gives how many bytes more all copies are.
+// countAt adds or takes out a route at a hostname, and returns by how many bytes all copies grow.
 func (g *gatewayTally) countAt(s seat, routes, size int) (copies int) {
 	h := g.hostAt(s.host())
 	was := h.routes
@@ -165,7 +165,7 @@ func (t *Tally) Layout(order *seniority.Order) *Layout {
 	return t.reckon(order, func(gateway string) bool { return scarce[gateway] }).layout
 }
 
-// layOutAll is Layout with how much is laid out.
+// layOutAll is Layout for all Gateways, with their usage.
 func (t *Tally) layOutAll(order *seniority.Order) (Usage, *Layout) {
 	if t.b.budget.All == 0 {
 		return Usage{}, &Layout{}
@@ -174,7 +174,7 @@ func (t *Tally) layOutAll(order *seniority.Order) (Usage, *Layout) {
 	return k.Usage, k.layout
 }
 
-// reckon lays routes out on some Gateways.
+// reckon lays out the routes of some Gateways, in the order of seniority.
 func (t *Tally) reckon(order *seniority.Order, on func(gateway string) bool) *reckoner {
 	var routes []*seatedRoute
 	for _, r := range t.routes {
@@ -199,8 +199,8 @@ func (t *Tally) reckon(order *seniority.Order, on func(gateway string) bool) *re
 	return k
 }
 
-// listScarce lists the Gateways whose routes may exceed a budget. Copies are counted on those alone that
-// have room without.
+// listScarce lists the Gateways whose routes may exceed a budget. Copies are counted only on Gateways that have room
+// for the routes themselves.
 func (t *Tally) listScarce() map[string]bool {
 	if t.b.budget.All == 0 {
 		return nil
@@ -225,8 +225,8 @@ func (t *Tally) listScarce() map[string]bool {
 	return t.listFull()
 }
 
-// listFull lists the Gateways whose count exceeds a budget: because they have too many routes, or
-// all of those together do where a namespace has some, or all Gateways together have.
+// listFull lists the Gateways whose count exceeds a budget: the Gateway's own, that of a namespace on all its Gateways,
+// or that of all Gateways.
 func (t *Tally) listFull() map[string]bool {
 	var all, nothing Spent
 	for _, g := range t.gateways {

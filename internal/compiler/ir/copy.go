@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,4 +54,31 @@ func (r *Rule) KeepBackend(rule map[string]any, field string, b *Backend) {
 	fields, _ := ref.(map[string]any)
 	delete(fields, "weight")
 	rule[field] = []any{ref}
+}
+
+// ExplainUnequalRefs says which two of a rule's references, as they are written, lead to one backend and edit its
+// requests in ways of their own; empty if none do. One session for both has room for one of the two.
+func (r *Rule) ExplainUnequalRefs(rule map[string]any, field string) string {
+	refs, _ := rule[field].([]any)
+	first := map[*Backend]int{}
+	for i, ref := range r.Backends {
+		before, again := first[ref.Backend]
+		switch {
+		case ref.Backend == nil || i >= len(refs):
+		case !again:
+			first[ref.Backend] = i
+		case !haveEqualEdits(refs[before], refs[i]):
+			return fmt.Sprintf("%s[%d] and [%d] lead to one backend with different filters, and one session for both would "+
+				"have the first's", field, before, i)
+		}
+	}
+	return ""
+}
+
+// haveEqualEdits compares what references say of requests: filters in routes of Gateway API, headers in a
+// VirtualService.
+func haveEqualEdits(a, b any) bool {
+	one, _ := a.(map[string]any)
+	other, _ := b.(map[string]any)
+	return reflect.DeepEqual(one["filters"], other["filters"]) && reflect.DeepEqual(one["headers"], other["headers"])
 }

@@ -34,11 +34,11 @@ type Rule struct {
 	Delegates bool
 	// Retries says that it asks for requests that fail to be tried again.
 	Retries bool
-	// RetriesCodes says so of requests that hosts answer with some status.
+	// RetriesCodes says that it asks so for requests that hosts answer with some status.
 	RetriesCodes bool
 	// Mirrors says that others get copies of its requests.
 	Mirrors bool
-	// CORS is what the rule says itself of pages of other sites; nil for nothing.
+	// CORS is what the rule itself says of CORS; nil for nothing.
 	CORS *CORS
 }
 
@@ -84,6 +84,6 @@ type AttachedRule struct {
 	Listener *GatewayListener
 	// Hostnames are those that the route and the listener have in common, in order; "*" is every host.
 	Hostnames []string
-	// Sessions is what session persistence comes to. Listeners on which that is the same share it.
+	// Sessions are the rule's sessions there. Listeners with the same sessions share one value.
 	Sessions *RuleSessions
 }

@@ -20,18 +20,18 @@ type VirtualService struct {
 
 	Spec struct {
 		Hosts []string `json:"hosts"`
-		// Gateways are namespace/name or name, or mesh; without any it is the mesh.
+		// Gateways are namespace/name, name or mesh. None means mesh.
 		Gateways []string    `json:"gateways"`
 		HTTP     []httpRoute `json:"http"`
 	} `json:"spec"`
 }
 
-// mesh is the name under which a VirtualService means every sidecar, and anyHost the one for every host.
+// mesh among the Gateways means every sidecar, and anyHost among the hosts every host.
 const mesh, anyHost = "mesh", "*"
 
 // httpRoute is one HTTP route. Exactly one of Route, Redirect, DirectResponse and Delegate is set.
 type httpRoute struct {
-	// Name is the name of the proxy's routes, with that of the match behind it.
+	// Name begins the names of the proxy's routes; the name of the match follows.
 	Name     string             `json:"name"`
 	Match    []match            `json:"match"`
 	Route    []routeDestination `json:"route"`
@@ -79,13 +79,13 @@ type Route struct {
 	gatewayv1.HTTPRoute
 	// Rules have, for each rule, what Gateway API has no fields for.
 	Rules []foreign.Rule
-	// Unserved is what of it limpet does not serve.
+	// Unserved are the parts of the VirtualService that limpet does not serve.
 	Unserved []foreign.Unserved
-	// Path writes a path of the HTTPRoute as one of the VirtualService.
+	// Path turns a field path of the HTTPRoute into one of the VirtualService.
 	Path func(string) string
 }
 
-// Convert gives the HTTPRoute in its place.
+// Convert returns the HTTPRoute that stands for the VirtualService.
 func (v *VirtualService) Convert() *Route {
 	route := &Route{HTTPRoute: gatewayv1.HTTPRoute{TypeMeta: v.TypeMeta, ObjectMeta: v.ObjectMeta}}
 	for _, h := range v.Spec.Hosts {
@@ -110,7 +110,7 @@ const (
 	delegated = "it has none: another VirtualService delegates to it, and Istio names its routes after that one's"
 )
 
-// addParents gives a route its parentRefs, and pairs of their paths there and here.
+// addParents sets a route's parentRefs. It returns pairs of paths: in the HTTPRoute, then in the VirtualService.
 func (v *VirtualService) addParents(route *Route) (paths []string) {
 	leave := func(path, why string) {
 		route.Unserved = append(route.Unserved, foreign.Unserved{Path: path, Message: "not supported by istio: " + why})
@@ -184,8 +184,8 @@ func (r *httpRoute) convert() (rule gatewayv1.HTTPRouteRule, more foreign.Rule) 
 	return rule, more
 }
 
-// toPathMatch is the match's path; where case does not count, or a prefix may end within a segment, it is an
-// expression.
+// toPathMatch returns the match's path. A prefix, which may end within a segment, becomes a regular expression. Where
+// case does not count the match becomes the prefix /, which includes it.
 func (m match) toPathMatch() *gatewayv1.HTTPPathMatch {
 	switch {
 	case m.URI == nil, m.URI.Prefix == "/", m.IgnoreURICase:

@@ -19,7 +19,7 @@ import (
 // contourCookie is the cookie of the strategy Cookie, by Contour's name for it.
 const contourCookie = "X-Contour-Session-Affinity"
 
-// hashEntry is an entry that counts, and where it stands.
+// hashEntry is a valid entry and its path.
 type hashEntry struct {
 	ir.Hash
 	path *field.Path
@@ -87,7 +87,7 @@ func readPolicy(
 	return p
 }
 
-// readHashes gives the entries that count, in their order.
+// readHashes returns the valid entries, in their order.
 func readHashes(
 	about report.Subject,
 	at *field.Path,
@@ -131,7 +131,7 @@ func attributeName(h ir.Hash) string {
 	}
 }
 
-// readEntry reads one entry, which says exactly one attribute.
+// readEntry reads one entry, which must name exactly one attribute.
 func readEntry(path *field.Path, e v1alpha1.RequestHashPolicy) (ir.Hash, *field.Error) {
 	h := ir.Hash{Terminal: e.Terminal, SourceIP: e.HashSourceIP}
 	options := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// What holds where a policy leaves a field out: Envoy Gateway's values for health checks, Envoy's own for the rest but
-// for the share of hosts that may be out: its 10 percent are none of two hosts.
+// The defaults: Envoy Gateway's for health checks, Envoy's for the rest. The share of hosts that may be ejected is
+// larger than Envoy's: 10 percent of two hosts are none.
 const (
 	defaultCheckInterval      = 3 * time.Second
 	defaultCheckTimeout       = time.Second
@@ -32,8 +32,8 @@ type HostField struct {
 	Name, Value, Path string
 }
 
-// readHosts reads what a policy expects of hosts. A slow start that the strategy does not have is ignored
-// with a warning.
+// readHosts reads a policy's health check, outlier detection, limits and slow start. A slow start is ignored with a
+// warning where the strategy has none.
 func (p *Policy) readHosts(spec *v1alpha1.LoadBalancerPolicySpec, rep *report.Report) {
 	p.hosts.HealthCheck = readHealthCheck(spec.HealthCheck)
 	p.hosts.OutlierDetection = readOutlierDetection(spec.OutlierDetection)
@@ -109,7 +109,7 @@ func readOutlierDetection(spec *v1alpha1.OutlierDetection) *ir.OutlierDetection 
 	}
 }
 
-// readDuration reads what the schema has checked.
+// readDuration reads a duration that the schema has checked.
 func readDuration(written *v1alpha1.Duration, otherwise time.Duration) time.Duration {
 	if written == nil {
 		return otherwise
@@ -128,7 +128,7 @@ func readNumber(written *int32, otherwise uint32) uint32 {
 	return uint32(*written) // not negative, by the schema
 }
 
-// Hosts is what the policy that holds expects of hosts.
+// Hosts is what the effective policy says of hosts.
 func (o *Outcome) Hosts() ir.HostPolicy {
 	if o.Policy == nil {
 		return ir.HostPolicy{}
@@ -136,9 +136,9 @@ func (o *Outcome) Hosts() ir.HostPolicy {
 	return o.Policy.hosts
 }
 
-// HostVariant tells apart what rules expect of one Service's hosts: empty for what the policy on the Service itself
-// does, so that a policy on it comes and goes in place, "none" for nothing where that does something, else the policy's
-// name.
+// HostVariant names the variant of a Service's hosts that the effective policy needs. It is empty for what the policy
+// on the Service itself says, so that no name changes when such a policy comes or goes. It is "none" where that policy
+// says something and the effective one nothing, and else the effective policy's name.
 func (o *Outcome) HostVariant() string {
 	var ofService ir.HostPolicy
 	for _, c := range o.Candidates {
@@ -157,7 +157,7 @@ func (o *Outcome) HostVariant() string {
 	}
 }
 
-// HostFields lists in words what the policy that holds expects of hosts.
+// HostFields lists in words what the effective policy says of hosts.
 func (o *Outcome) HostFields() (all []HostField) {
 	hosts := o.Hosts()
 	add := func(name, value string) {
@@ -186,7 +186,7 @@ func (o *Outcome) HostFields() (all []HostField) {
 	return all
 }
 
-// formatQuestion says what a host is asked.
+// formatQuestion describes the request of a health check.
 func formatQuestion(c *ir.HealthCheck) string {
 	switch {
 	case c.HTTP != nil:
@@ -213,7 +213,7 @@ func formatErrors(d *ir.OutlierDetection) string {
 	return strings.Join(all, " or ")
 }
 
-// WarnAt reports that a part of the policy does not hold somewhere.
+// WarnAt warns that a part of the policy has no effect somewhere.
 func (p *Policy) WarnAt(rep *report.Report, part, message string) {
 	rep.WarnForAt(
 		report.BalancingNotHonoured,

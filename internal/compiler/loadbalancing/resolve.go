@@ -13,38 +13,38 @@ import (
 type Rule struct {
 	// Name is how authors read of it, such as "HTTPRoute shop/cart rule 0".
 	Name string
-	// Candidates are the policies with a word on each backend, strongest first.
+	// Candidates are the policies that apply to each backend, strongest first.
 	Candidates [][]Candidate
 	// SharedSession says that all backends are balanced as one, under one session.
 	SharedSession bool
-	// SessionCookies are the names of the rule's own cookies. None of them may be hashed into being: Envoy's cookie
-	// would overwrite the token.
+	// SessionCookies are the names of the rule's own cookies. None of them may be hashed: a cookie that Envoy makes for
+	// the hash would overwrite the token.
 	SessionCookies []string
 }
 
 // Outcome is how requests are spread over one backend's hosts.
 type Outcome struct {
 	Strategy ir.Balancing
-	// Policy is the one that writes it; nil for none.
+	// Policy is the effective policy; nil for none.
 	Policy *Policy
-	// Candidates are all with a word on it, strongest first.
+	// Candidates are the policies that apply to the backend, strongest first.
 	Candidates []Candidate
-	// Hashes are what is hashed, where that is the strategy.
+	// Hashes are the attributes that are hashed under RequestHash.
 	Hashes []Hash
-	// Note says why By's word does not hold as it stands; empty if it does.
+	// Note says why Policy does not hold as it is written; empty if it does.
 	Note string
 }
 
-// Hash is an attribute that is hashed, and the path of the field of By that says so.
+// Hash is an attribute that is hashed, and the path of its field in the policy.
 type Hash struct {
 	ir.Hash
 	Path string
 }
 
-// Resolve gives each backend's outcome and the one list of what is hashed: a proxy hashes a request before it
-// chooses the backend. Of several lists the older policy's holds, and the Services of the others are balanced in
-// turn; of several strategies for backends that are balanced as one it holds too, and also for a backend without a
-// policy, for a session would move everybody there in time (S36). What does not hold is reported.
+// Resolve returns each backend's outcome, and the rule's one list of hashes: a proxy hashes a request before it chooses
+// the backend. Of several lists the oldest policy's is effective, and the Services of the others get RoundRobin.
+// Backends under one session get the strategy of the oldest policy, even those without a policy: a session would move
+// everybody there in time (S36). What does not hold is reported.
 func (r Rule) Resolve(rep *report.Report) ([]Outcome, []ir.Hash) {
 	outcomes, settings := make([]Outcome, len(r.Candidates)), make([]setting, len(r.Candidates))
 	for i, candidates := range r.Candidates {
@@ -64,7 +64,7 @@ func (r Rule) Resolve(rep *report.Report) ([]Outcome, []ir.Hash) {
 	return outcomes, settings[primary].listHashes()
 }
 
-// align fits a backend's outcome to the policy that leads in the rule.
+// align fits a backend's outcome to the rule's primary policy.
 func (r Rule) align(o *Outcome, own setting, primary *Policy, primarySetting setting, rep *report.Report) {
 	switch {
 	case r.SharedSession:
@@ -91,7 +91,7 @@ func (r Rule) align(o *Outcome, own setting, primary *Policy, primarySetting set
 	}
 }
 
-// setting is what a policy says in a rule.
+// setting is a policy's strategy and hashes in a rule.
 type setting struct {
 	strategy ir.Balancing
 	hashes   []hashEntry
@@ -109,8 +109,8 @@ func (w setting) equal(other setting) bool {
 	return w.strategy == other.strategy && slices.EqualFunc(w.listHashes(), other.listHashes(), ir.Hash.Equal)
 }
 
-// findPrimary gives the index of the policy that leads, the oldest of those that hash, and with Together of all; -1 if
-// there is none.
+// findPrimary returns the index of the primary policy: the oldest that hashes or, under a shared session, the oldest of
+// all; -1 if there is none.
 func (r Rule) findPrimary(outcomes []Outcome) int {
 	first := -1
 	for i, o := range outcomes {
@@ -133,7 +133,8 @@ func (r Rule) reportOverridden(p, primary *Policy, why string, rep *report.Repor
 	)
 }
 
-// computeSetting gives what counts of a policy besides the rule's session, and a note where that is not all of it.
+// computeSetting returns a policy's strategy and hashes, without the cookies of the rule's sessions, and a note of what
+// was left out.
 func (r Rule) computeSetting(p *Policy, rep *report.Report) (w setting, note string) {
 	for _, h := range p.hashes {
 		if h.Cookie != "" && slices.Contains(r.SessionCookies, h.Cookie) {
@@ -165,7 +166,7 @@ func (o *Outcome) StrategyName() string {
 	return string(o.Policy.strategyName)
 }
 
-// StrategyName is the policy's strategy in the API's words, RoundRobin where its own can't be.
+// StrategyName is the policy's strategy in the API's words, RoundRobin where it is not valid.
 func (p *Policy) StrategyName() string { return string(p.strategyName) }
 
 // StrategyPath leads to the strategy in the policy's object.

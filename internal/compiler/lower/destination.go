@@ -13,29 +13,28 @@ import (
 type Destination struct {
 	// Service and Name are the backend's.
 	Service, Name string
-	// Clusters are the places of those that its hosts are in.
+	// Clusters are the indices of the clusters that have its hosts.
 	Clusters []int
 
 	needs needs
 	facts hostFacts
 }
 
-// needs say what of a backend's hosts policies are told, besides what is told of all.
+// needs say which facts of a backend's hosts policies get, besides those that all get.
 type needs struct {
-	// owners says that policies know whose its hosts are, and names that sessions follow the names of these.
+	// owners says that policies get the owners of its hosts, and names that sessions follow the names of pods.
 	owners, names bool
 	// revoked says that a policy revokes its hosts.
 	revoked bool
 }
 
-// hostFacts are what of a backend's hosts more depends on than the clusters that they are in: routes, policies and
-// messages.
+// hostFacts are the facts of a backend's hosts on which not only clusters depend, but routes, policies and messages.
 type hostFacts struct {
-	// ready says that there is one that takes new sessions.
+	// ready says that some host takes new sessions.
 	ready bool
-	// named says that hosts are behind names, and faulty that there is something to say of single ones.
+	// named says that some hosts are behind DNS names, and faulty that there is something to report of single hosts.
 	named, faulty bool
-	// owners and revoked are what policies are told.
+	// owners and revoked are what policies get.
 	owners  []string
 	revoked []netip.AddrPort
 }
@@ -57,21 +56,20 @@ func (n needs) find(b *backend.Backend, owners Owners) hostFacts {
 	return f
 }
 
-// equal tells whether nothing but clusters is another by other facts. What is said of hosts has places in documents,
-// and names are settings of clusters.
+// equal tells whether only clusters differ between two facts. It is false for faults, whose reports have places in
+// documents, and for DNS names, which are settings of clusters.
 func (f *hostFacts) equal(other *hostFacts) bool {
 	return f.ready == other.ready && !f.named && !other.named && !f.faulty && !other.faulty &&
 		slices.Equal(f.owners, other.owners) && slices.Equal(f.revoked, other.revoked)
 }
 
-// Stays tells whether clusters alone depend on what is another about the backend's hosts: then those are to be chosen
-// again.
+// Stays tells whether a change of the backend's hosts changes clusters alone. Then only their hosts are chosen again.
 func (d *Destination) Stays(now *backend.Backend, owners Owners) bool {
 	facts := d.needs.find(now, owners)
 	return d.facts.equal(&facts)
 }
 
-// noteNeeds notes what policies are told of a backend's hosts.
+// noteNeeds notes which facts of a backend's hosts policies get.
 func (l *lowerer) noteNeeds(b *backend.Backend, more needs) {
 	n := l.needs[b]
 	l.needs[b] = needs{n.owners || more.owners, n.names || more.names, n.revoked || more.revoked}

@@ -11,7 +11,6 @@ import (
 // 15.5.20).
 const statusMisdirected = 421
 
-// lowerListener lowers a port.
 func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
 	listener := ir.Listener{Gateway: p.Gateway, Address: p.Address, Port: p.Number, UDP: p.UDP}
 	for _, c := range listClients([]gateway.Port{p}) {
@@ -37,7 +36,7 @@ func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
 }
 
 // lowerTLSHosts gives each listener of a port a site of its own, the most specific one first. A listener without a
-// certificate gets none, and yet keeps its hosts from the others.
+// certificate gets no site, and yet its hosts go to no other.
 func (l *lowerer) lowerTLSHosts(p gateway.Port) []ir.TLSHost {
 	var owners []*gateway.Listener
 	hosts := map[*gateway.Listener][]ir.Host{}
@@ -82,8 +81,8 @@ func (l *lowerer) lowerHost(p gateway.Port, h gateway.Host) ir.Host {
 	return ir.Host{Domain: h.Domain, Others: h.Others, Routes: l.lowerRoutes(p, h)}
 }
 
-// newMisdirectedHost sends clients away that use a connection for a host of another site, as browsers do whose
-// certificate is good for both (Gateway, spec.listeners): they make a new one.
+// newMisdirectedHost answers requests for a host of another site, so that the client makes a new connection. Browsers
+// use one connection for all hosts of its certificate (Gateway, spec.listeners).
 func newMisdirectedHost(domain string) ir.Host {
 	route := ir.Route{Name: "misdirected", Match: ir.Match{Path: "/"}, Status: statusMisdirected}
 	return ir.Host{Domain: domain, Routes: []ir.Route{route}}

@@ -45,8 +45,8 @@ func (l *lowerer) assignBalancing(route *gateway.Route, index int, decided *poli
 	return hashes
 }
 
-// assignBudgets gives each choice its retry budget: that of its Service, unless the policy has no room for the Gateway
-// (S63).
+// assignBudgets gives each choice the retry budget of its Service, unless the policy's status has no room for the
+// Gateway (S63).
 func (l *lowerer) assignBudgets(route *gateway.Route, path *field.Path, decided *policy.Rule, choices []choice) {
 	for i := range choices {
 		c := &choices[i]
@@ -67,8 +67,8 @@ func (l *lowerer) assignBudgets(route *gateway.Route, path *field.Path, decided 
 	}
 }
 
-// unifyBudgets lets backends under one session have the budget that all of them have. A cluster has only one, so where
-// they differ none holds, which is reported.
+// unifyBudgets gives backends under one session the budget that all of them have: they share a cluster. Where budgets
+// differ none is effective, which is reported.
 func (l *lowerer) unifyBudgets(route *gateway.Route, path *field.Path, choices []choice) {
 	var all []*choice
 	for i := range choices {
@@ -91,8 +91,8 @@ func (l *lowerer) unifyBudgets(route *gateway.Route, path *field.Path, choices [
 	}
 }
 
-// checkNearby reports wishes for near endpoints on backends under one session: Envoy's localities, by which it would
-// know what is near, stand for the backends there.
+// checkNearby warns of trafficDistribution on backends under one session. There Envoy's localities stand for backends,
+// and not for zones.
 func (l *lowerer) checkNearby(route *gateway.Route, path *field.Path, choices []choice) {
 	for _, c := range choices {
 		if c.backend != nil && c.backend.TrafficDistribution != "" {
@@ -103,7 +103,7 @@ func (l *lowerer) checkNearby(route *gateway.Route, path *field.Path, choices []
 	}
 }
 
-// checkMerge reports backends that one session would span, had they one protocol (S37).
+// checkMerge warns of backends that can't be under one session because their protocols differ (S37).
 func (l *lowerer) checkMerge(route *gateway.Route, path *field.Path, decided *policy.Rule) {
 	if decided.Sessions[0].Release != sessionapi.Release17 {
 		l.rep.WarnAt(report.BalancingNotHonoured, route, path.Child("backendRefs").String(),

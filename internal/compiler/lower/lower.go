@@ -42,7 +42,7 @@ type Input struct {
 	Native bool
 	// WithoutPods is for a target that knows nothing of pods: AdviseAddresses says so once.
 	WithoutPods bool
-	// NamePods has proxies know the names of pods.
+	// NamePods tells proxies the names of pods.
 	NamePods bool
 	// Draining is nil where it is not known since when hosts terminate.
 	Draining *Draining
@@ -50,13 +50,13 @@ type Input struct {
 	Owners Owners
 }
 
-// Lowered is what rules come to.
+// Lowered is the result of Lower.
 type Lowered struct {
 	Config *ir.Config
-	// Clusters are those of the configuration, in the same order, and Destinations what these lead to.
+	// Clusters are those of the configuration, in the same order, and Destinations the backends behind them.
 	Clusters     []Cluster
 	Destinations []Destination
-	// Traffic is what it comes to for the requests that no session pins, rule by rule.
+	// Traffic is, rule by rule, what holds for requests that no session pins.
 	Traffic []*BackendTraffic
 }
 
@@ -109,13 +109,13 @@ type lowerer struct {
 	policies []policyconfig.Policy
 	traffic  []*BackendTraffic
 	revoked  revokedBackends
-	// needs are what policies are told of backends' hosts.
+	// needs are the facts of backends' hosts that policies get.
 	needs map[*backend.Backend]needs
-	// advised are the listeners of which it was said that plain HTTP does not suit their sessions.
+	// advised are the listeners about which adviseOnce has advised.
 	advised map[*gateway.Listener]bool
 }
 
-// ruleKey names a rule behind Gateways with one client certificate, or none: hosts see another client for each.
+// ruleKey names a rule, and the client certificate that its Gateway shows to hosts.
 type ruleKey struct {
 	rule   *policy.Rule
 	client string // the certificate's Secret
@@ -147,7 +147,7 @@ func secretOf(c *ir.Certificate) string {
 type loweredRule struct {
 	names  []string // of the route for each match
 	action ir.Route // without name and match
-	// traffic are those of its backends, and listeners are those through which it is met.
+	// traffic is that of its backends, and listeners are those that its requests come through.
 	traffic   []*BackendTraffic
 	listeners []*gateway.Listener
 }
@@ -179,13 +179,13 @@ func (l *lowerer) lowerRoutes(port gateway.Port, host gateway.Host) []ir.Route {
 	return routes
 }
 
-// newUpgrade sends clients that come without TLS to https, for good.
+// newUpgrade redirects clients without TLS to https, permanently.
 func newUpgrade(name string, m gateway.Match) ir.Route {
 	to := &ir.Redirect{Scheme: "https", Status: 301}
 	return ir.Route{Name: name, Match: newMatch(m), Filters: ir.Filters{Redirect: to}}
 }
 
-// lowerRule lowers a rule when it is met first.
+// lowerRule lowers a rule once for each client certificate.
 func (l *lowerer) lowerRule(decided *policy.Rule, route *gateway.Route, index int) *loweredRule {
 	key := ruleKey{decided, secretOf(l.client)}
 	if r := l.rules[key]; r != nil {
@@ -238,8 +238,8 @@ func (l *lowerer) isLowered(rule *policy.Rule) bool {
 	)
 }
 
-// adviseTLS says once of a listener with plain HTTP that sessions behind it are for TLS: clients do not send a Secure
-// cookie back, and issueOn: TLS issues nothing, unless a proxy before it ends TLS that the Gateway names.
+// adviseTLS advises once, for a listener with plain HTTP, that its sessions need TLS. Clients do not send a Secure
+// cookie back, and issueOn: TLS issues nothing, unless a proxy in front ends TLS that the Gateway names.
 func (l *lowerer) adviseTLS(listener *gateway.Listener, rule *policy.Rule, local bool) {
 	const cure = "; where a proxy before it ends TLS, name that in the Gateway's annotation " + gateway.TrustedAnnotation
 	for _, s := range rule.Sessions {
@@ -258,7 +258,6 @@ func (l *lowerer) adviseTLS(listener *gateway.Listener, rule *policy.Rule, local
 	}
 }
 
-// adviseOnce advises once about a listener.
 func (l *lowerer) adviseOnce(listener *gateway.Listener, message string) {
 	if !l.advised[listener] {
 		l.advised[listener] = true

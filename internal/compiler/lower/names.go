@@ -12,7 +12,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// refusedNames says of a header's name that no request has it.
+// refusedNames says why no request has a header of such a name.
 const refusedNames = "listeners refuse requests that have a header with an underscore in its name (400), as Envoy " +
 	"advises for edges: "
 

@@ -18,7 +18,7 @@ import (
 // Owners is what is remembered of addresses (S42): whose they are, and whether they were another's.
 type Owners map[ir.HostKey]ir.HostOwner
 
-// tellOwners gives policies that know whose the hosts of the choices are, as far as that matters for their sessions.
+// tellOwners returns the policies with the owners of the choices' hosts, as far as the session's identity needs them.
 func (l *lowerer) tellOwners(
 	route *gateway.Route, path *field.Path, policies []policyconfig.Policy, session *policy.Session, choices ...choice,
 ) []policyconfig.Policy {
@@ -52,8 +52,8 @@ func (l *lowerer) tellOwners(
 	return policies
 }
 
-// list lists what there is to say of a backend's hosts: names where sessions follow them, and the pods at addresses
-// that were others'.
+// list lists the owners of a backend's hosts: pod names where sessions follow these, and pods at addresses that other
+// pods had.
 func (o Owners) list(identity v1alpha1.Identity, b *backend.Backend) (owners []string) {
 	for _, e := range b.Endpoints {
 		host := e.Address.String()
@@ -68,13 +68,13 @@ func (o Owners) list(identity v1alpha1.Identity, b *backend.Backend) (owners []s
 	return owners
 }
 
-// isSucceeded tells whether an endpoint terminates whose pod's name another has by now.
+// isSucceeded tells whether an endpoint terminates and another one has its pod's name by now.
 func isSucceeded(e *ir.Endpoint, all []ir.Endpoint) bool {
 	return e.Draining &&
 		slices.ContainsFunc(all, func(other ir.Endpoint) bool { return other.Pod.Name == e.Pod.Name && !other.Draining })
 }
 
-// adviseOwners says that sessions are with addresses, where the input knows pods.
+// adviseOwners advises that sessions are with addresses, where the input knows pods.
 func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices []choice) {
 	if l.WithoutPods {
 		return // AdviseAddresses has said it
@@ -96,8 +96,8 @@ func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices [
 	}
 }
 
-// AdviseAddresses says once for each Gateway, on a target that knows nothing of pods, that its sessions are with
-// addresses, whatever they are meant to be with (S42). Where a policy says otherwise that is reported there.
+// AdviseAddresses advises once for each Gateway that its sessions are with addresses, on a target that knows nothing of
+// pods (S42). Where a policy writes an identity, that is reported there.
 func AdviseAddresses(ports []gateway.Port, decisions *policy.Decisions, plan *ir.Plan, rep *report.Report) {
 	told := map[*gatewayObject]bool{}
 	for _, r := range listAttachedRules(ports, decisions) {
@@ -118,15 +118,14 @@ func AdviseAddresses(ports []gateway.Port, decisions *policy.Decisions, plan *ir
 	}
 }
 
-// isWithAddress tells whether a session is with an address where nothing is known of pods, and no policy says with
-// what.
+// isWithAddress tells whether no policy writes a session's identity: then it is with an address where pods are unknown.
 func isWithAddress(s *policy.Session) bool {
 	_, written := s.Effective.Identity()
 	return !written
 }
 
-// AdviseUnissued says once of each listener with plain HTTP that sessions behind it with issueOn: TLS never begin, on a
-// target whose control plane says which proxies before it are believed that they end TLS.
+// AdviseUnissued advises once for each listener with plain HTTP that sessions with issueOn: TLS never begin there. It
+// is for targets whose control plane says which proxies in front may end TLS.
 func AdviseUnissued(ports []gateway.Port, decisions *policy.Decisions, rep *report.Report) {
 	told := map[*gateway.Listener]bool{}
 	for _, r := range listAttachedRules(ports, decisions) {

@@ -35,7 +35,6 @@ type Whole struct{}
 // Table keeps the last result of a step for each part. Several goroutines may use it at once. A nil table keeps
 // nothing, so that every result is made again.
 type Table[K comparable, I Inputs[K, I], R any] struct {
-	name    string
 	mayKeep func(R) bool // nil if every result may be
 	lock    sync.Mutex
 	entries map[K]*entry[I, R]
@@ -50,15 +49,15 @@ type entry[I, R any] struct {
 	round  int // the last one that asked for it
 }
 
-// NewTable makes an empty table for the step of a name.
-func NewTable[K comparable, I Inputs[K, I], R any](name string) *Table[K, I, R] {
-	return &Table[K, I, R]{name: name, entries: map[K]*entry[I, R]{}}
+// NewTable makes an empty table.
+func NewTable[K comparable, I Inputs[K, I], R any]() *Table[K, I, R] {
+	return &Table[K, I, R]{entries: map[K]*entry[I, R]{}}
 }
 
 // NewSilentTable makes one for a step that reports what it finds. A result about which there was something to say is
 // made again every time: what was said names lines of files, and those move while the objects stay the same.
-func NewSilentTable[K comparable, I Inputs[K, I], R interface{ Silent() bool }](name string) *Table[K, I, R] {
-	t := NewTable[K, I, R](name)
+func NewSilentTable[K comparable, I Inputs[K, I], R interface{ Silent() bool }]() *Table[K, I, R] {
+	t := NewTable[K, I, R]()
 	t.mayKeep = func(result R) bool { return result.Silent() }
 	return t
 }
@@ -127,14 +126,6 @@ func (t *Table[K, I, R]) keep(inputs I, result R) {
 	}
 }
 
-// Name is the step's, empty for nil.
-func (t *Table[K, I, R]) Name() string {
-	if t == nil {
-		return ""
-	}
-	return t.name
-}
-
 // Len is the number of results that are kept.
 func (t *Table[K, I, R]) Len() int {
 	if t == nil {
@@ -143,10 +134,20 @@ func (t *Table[K, I, R]) Len() int {
 	return len(t.entries)
 }
 
-// Asked reports whether results that are kept were asked for since the last Sweep.
-func (t *Table[K, I, R]) Asked() bool { return t != nil && t.asked > 0 }
+// Step is what is kept of a step, for those who look after all of them.
+type Step interface {
+	// Sweep forgets the results that were not asked for since the last time.
+	Sweep()
+}
 
-// Sweep forgets the results that were not asked for since the last time.
+// Sweep is that of several steps.
+func Sweep(steps []Step) {
+	for _, s := range steps {
+		s.Sweep()
+	}
+}
+
+// Sweep is that of a [Step].
 func (t *Table[K, I, R]) Sweep() {
 	if t == nil {
 		return

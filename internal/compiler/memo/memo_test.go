@@ -1,7 +1,6 @@
 package memo
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,8 +29,7 @@ func (w *worker) makeWord(p part) *word {
 	return result
 }
 
-// TestTable takes a step in several rounds with one table. The requests of a round are part:number; a round that begins
-// with ! failed.
+// TestTable takes a step in several rounds with one table. The requests of a round are part:number.
 func TestTable(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -48,19 +46,16 @@ func TestTable(t *testing.T) {
 		{"left out of a round", []string{"a:1 b:1", "a:1", "a:1 b:1"}, "b", 2},
 		{"a part less", []string{"a:1 b:1", "a:1"}, "", 1},
 		{"no part left", []string{"a:1 b:1", ""}, "", 0},
-		{"a step that was not reached", []string{"a:1 b:1", "!", "a:1 b:1"}, "", 2},
-		{"a step that was reached in vain", []string{"a:1 b:1", "!a:1", "a:1 b:1"}, "b", 2},
 		{"something to say", []string{"x:1 a:1", "x:1 a:1"}, "x", 1},
 		{"nothing more to say", []string{"x:1", "x:0", "x:0"}, "", 1},
 		{"something to say again", []string{"x:0", "x:1"}, "x", 0},
 		{"something to say twice in a round", []string{"x:1 x:1 a:1", "x:1 x:1 a:1"}, "x x", 1},
 	} {
-		table, w := NewSilentTable[string, part, *word]("words"), &worker{}
+		table, w := NewSilentTable[string, part, *word](), &worker{}
 		for _, round := range c.rounds {
 			w.made = nil
-			requests, failed := strings.CutPrefix(round, "!")
-			w.take(t, table, requests)
-			Sweep([]Step{table}, !failed)
+			w.take(t, table, round)
+			table.Sweep()
 		}
 		if made := strings.Join(w.made, " "); made != c.made || table.Len() != c.kept {
 			t.Errorf("%s: made %q and kept %d, not %q and %d", c.name, made, table.Len(), c.made, c.kept)
@@ -86,7 +81,7 @@ func (w *worker) take(t *testing.T, table *Table[string, part, *word], requests 
 
 // TestSameResult shows that a kept result is the very one that was made.
 func TestSameResult(t *testing.T) {
-	table, w := NewTable[string, part, *word]("words"), &worker{}
+	table, w := NewTable[string, part, *word](), &worker{}
 	first := table.Get(part{"a", 1}, w.makeWord)
 	if table.Get(part{"a", 1}, w.makeWord) != first {
 		t.Error("equal inputs have two results")
@@ -96,21 +91,19 @@ func TestSameResult(t *testing.T) {
 // TestNoTable shows that nil keeps nothing and can be looked after like any other.
 func TestNoTable(t *testing.T) {
 	var table *Table[string, part, *word]
-	var order *SortOrder[string]
 	w := &worker{}
 	w.take(t, table, "a:1 a:1 x:1")
 	if len(w.made) != 3 {
 		t.Errorf("made %v", w.made)
 	}
-	Sweep([]Step{table, order}, true)
-	if table.Len()+order.Len() != 0 || table.Name()+order.Name() != "" || table.Asked() || order.Asked() {
+	if Sweep([]Step{table}); table.Len() != 0 {
 		t.Error("nil has something")
 	}
 }
 
 // TestGetAll asks for many parts at once, some of which are kept.
 func TestGetAll(t *testing.T) {
-	table := NewTable[string, part, *word]("words")
+	table := NewTable[string, part, *word]()
 	makeWord := func(p part) *word { return &word{p.letter + strconv.Itoa(p.number)} }
 	var parts []part
 	for i := range 1000 {
@@ -123,36 +116,5 @@ func TestGetAll(t *testing.T) {
 				t.Fatalf("part %d is %s", i, w.text)
 			}
 		}
-	}
-}
-
-func TestSort(t *testing.T) {
-	order := NewSortOrder[string]("order")
-	compared := 0
-	sort := func(o *SortOrder[string], list ...string) []string {
-		return Sort(o, list, strings.Clone, func(a, b string) int {
-			compared++
-			return strings.Compare(a, b)
-		})
-	}
-	for _, list := range [][]string{{"b", "a", "c"}, {"b", "a", "d"}, {"b", "a"}, {}} {
-		for _, o := range []*SortOrder[string]{order, nil} {
-			if got := sort(o, slices.Clone(list)...); !slices.Equal(got, slices.Sorted(slices.Values(list))) {
-				t.Errorf("%v becomes %v", list, got)
-			}
-		}
-	}
-	sort(order, "b", "a", "c")
-	compared = 0
-	Sweep([]Step{order}, true)
-	if got := sort(order, "b", "a", "c"); compared > 0 || got[0] != "a" || order.Len() != 3 {
-		t.Errorf("%v, after %d comparisons of what is known; %d are kept", got, compared, order.Len())
-	}
-	Sweep([]Step{order}, true)
-	if Sweep([]Step{order}, false); order.Len() != 3 {
-		t.Error("a compilation that did not come to the step has ended its order")
-	}
-	if Sweep([]Step{order}, true); order.Len() != 0 {
-		t.Error("an order that nothing asks for is kept")
 	}
 }

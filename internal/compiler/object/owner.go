@@ -1,6 +1,7 @@
 package object
 
-// The labels of what limpet writes for a control plane: that it did, and for whom, where people say so (--owner).
+// The labels of objects that limpet writes for a control plane. OwnerLabel is there where people name an owner
+// (--owner).
 const (
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	ManagedBy      = "limpet"

@@ -18,13 +18,13 @@ type Cache struct {
 // NewCache makes an empty one.
 func NewCache() Cache {
 	return Cache{
-		topology: memo.NewSilentTable[memo.Whole, gateway.Input, *gateway.Topology]("topology"),
-		backends: memo.NewTable[backend.PortKey, backend.PortInputs, *backend.ServicePort]("backends"),
+		topology: memo.NewSilentTable[memo.Whole, gateway.Input, *gateway.Topology](),
+		backends: memo.NewTable[backend.PortKey, backend.PortInputs, *backend.ServicePort](),
 		rules:    policy.NewCache(),
 	}
 }
 
-// Steps are those that results are kept of, in the order in which they are taken.
+// Steps are those that results are kept of.
 func (c Cache) Steps() []memo.Step {
 	return append([]memo.Step{c.topology, c.backends}, c.rules.Steps()...)
 }

@@ -36,8 +36,8 @@ type backendInput struct {
 	refusals   []Refusal // for backends whose session can't be honoured
 }
 
-// attachRules gives every rule on every listener that leads to it. What is worth knowing of how a rule writes its
-// session goes to the report.
+// attachRules returns every rule on every listener that leads to it. Deprecated fields of a rule's session go to the
+// report.
 func attachRules(
 	keys []ruleKey,
 	backends *backend.Index,
@@ -58,7 +58,7 @@ func attachRules(
 	return rules
 }
 
-// listRules lists each rule that requests come to once for each listener.
+// listRules lists each rule that requests come to once for each listener, in the order of ruleKey.compare.
 func listRules(ports []gateway.Port) (rules []ruleKey) {
 	seen := map[ruleKey]bool{}
 	for _, p := range ports {
@@ -72,6 +72,7 @@ func listRules(ports []gateway.Port) (rules []ruleKey) {
 			}
 		}
 	}
+	slices.SortFunc(rules, ruleKey.compare)
 	return rules
 }
 
@@ -94,13 +95,13 @@ func (r *attachedRule) locate() ruleLocation {
 	}
 }
 
-// trafficPath is the one to all backends of the rule.
+// trafficPath is the traffic path to all backends of the rule.
 func (r *attachedRule) trafficPath() precedence.TrafficPath {
 	l := r.locate()
 	return l.pathTo(r.identities)
 }
 
-// gatherBackends finds a rule's backends, and how its session is to be read.
+// gatherBackends finds a rule's backends, and the API release by which its session is read.
 func gatherBackends(
 	route *gateway.Route, rule int, backends *backend.Index, attached *attachedPolicies, o Options, rep *report.Report,
 ) *backendInput {
@@ -130,7 +131,7 @@ func gatherBackends(
 	return in
 }
 
-// findReleaseHints is what a rule shows of the release that it is written for.
+// findReleaseHints returns what in a rule shows the API release that it is written for.
 func findReleaseHints(route *gateway.Route, rule int, xbackend bool) sessionapi.ReleaseHints {
 	if len(route.Sessions) == 0 {
 		return sessionapi.ReleaseHints{XBackend: xbackend}

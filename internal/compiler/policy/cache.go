@@ -12,9 +12,7 @@ import (
 // Cache keeps what the steps have made of policies and rules from one compilation to the next. It serves one at a time.
 // The zero value keeps nothing. The steps of [Cache.Decide] that are not in it are taken again.
 type Cache struct {
-	targets    *memo.Table[memo.Whole, targetInputs, *Targets]
 	validated  *memo.Table[object.Ref, policyInputs, *validatedPolicy]
-	order      *memo.SortOrder[ruleKey]
 	claimed    *memo.Table[locationKey, *ruleInput, *claimedRule]
 	shared     *memo.Table[locationKey, shareInput, *claimedRule]
 	configured *memo.Table[locationKey, *namedRule, *configuredRule]
@@ -23,28 +21,17 @@ type Cache struct {
 // NewCache makes an empty one.
 func NewCache() Cache {
 	return Cache{
-		targets:    memo.NewTable[memo.Whole, targetInputs, *Targets]("targets"),
-		validated:  memo.NewTable[object.Ref, policyInputs, *validatedPolicy]("policies"),
-		order:      memo.NewSortOrder[ruleKey]("order of rules"),
-		claimed:    memo.NewTable[locationKey, *ruleInput, *claimedRule]("resolved rules"),
-		shared:     memo.NewTable[locationKey, shareInput, *claimedRule]("rules that share sessions"),
-		configured: memo.NewTable[locationKey, *namedRule, *configuredRule]("configured rules"),
+		validated:  memo.NewTable[object.Ref, policyInputs, *validatedPolicy](),
+		claimed:    memo.NewTable[locationKey, *ruleInput, *claimedRule](),
+		shared:     memo.NewTable[locationKey, shareInput, *claimedRule](),
+		configured: memo.NewTable[locationKey, *namedRule, *configuredRule](),
 	}
 }
 
 // Steps are what it keeps.
 func (c Cache) Steps() []memo.Step {
-	return []memo.Step{c.targets, c.validated, c.order, c.claimed, c.shared, c.configured}
+	return []memo.Step{c.validated, c.claimed, c.shared, c.configured}
 }
-
-// targetInputs are everything that Targets are made from.
-type targetInputs struct{ objects *resource.Objects }
-
-// Key is that of the one index that there is.
-func (in targetInputs) Key() memo.Whole { return memo.Whole{} }
-
-// Equal reports whether policies can be attached to the same objects.
-func (in targetInputs) Equal(other targetInputs) bool { return in.objects.Equal(other.objects) }
 
 // policyInputs are everything that a validatedPolicy is made from.
 type policyInputs struct {
@@ -86,11 +73,6 @@ func (n *namedRule) Equal(other *namedRule) bool {
 	return n.claimedRule == other.claimedRule && slices.Equal(n.names, other.names)
 }
 
-// findTargets is the step of that name.
-func (c Cache) findTargets(objects *resource.Objects) *Targets {
-	return c.targets.Get(targetInputs{objects.Attachable()}, findTargets)
-}
-
 // validatePolicies is validatePolicy for each SessionPersistencePolicy.
 func (c Cache) validatePolicies(objects *resource.Objects) []*validatedPolicy {
 	inputs := make([]policyInputs, len(objects.SessionPolicies))
@@ -98,11 +80,6 @@ func (c Cache) validatePolicies(objects *resource.Objects) []*validatedPolicy {
 		inputs[i].policy = p
 	}
 	return c.validated.GetAll(inputs, validatePolicy)
-}
-
-// sortRules puts rules into the order of ruleKey.compare.
-func (c Cache) sortRules(rules []ruleKey) []ruleKey {
-	return memo.Sort(c.order, rules, func(k ruleKey) ruleKey { return k }, ruleKey.compare)
 }
 
 // resolveAndClaim is resolveRule and claimNames for each rule: one step to keep, because nothing else needs the first.

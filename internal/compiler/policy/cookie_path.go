@@ -10,15 +10,14 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// extent is which requests clients send a session with, and so where it meets others of its name that are not its
-// owner's.
+// extent says with which requests clients send a session's cookie or header. Where two extents of one name meet, their
+// sessions collide, unless both have one owner.
 type extent struct {
-	// owner is whose sessions it does not matter to meet: for a cookie those of its scope, for a header those of its
-	// namespace.
+	// owner names the sessions that may meet: those of a cookie's scope, or of a header's namespace.
 	owner string
 	// within is the cookie's Domain, in lower case, if it has one, or the Gateway of a header.
 	within string
-	// hostnames are those of the rule, or for a cookie with a Domain all, whatever the rule's.
+	// hostnames are the rule's; a cookie with a Domain has all.
 	hostnames []string
 	// paths holds the cookie's Path attribute for each match of the rule, empty for none (S23).
 	paths []string
@@ -26,7 +25,7 @@ type extent struct {
 	replacedPaths []string
 }
 
-// findExtent works it out for the name that is claimed. No suffix changes it.
+// findExtent returns the extent of the claimed name. A suffix of the name does not change it.
 func (c *claim) findExtent() extent {
 	if !c.isCookie() {
 		return extent{owner: c.route.Namespace, within: c.gateway.Key(), hostnames: c.hostnames, paths: []string{""}}
@@ -84,7 +83,7 @@ func (p *resolvedPath) fixedPath() (path string, fixed bool) {
 	return "", false
 }
 
-// derivePath is the Path that a match gives.
+// derivePath is the Path by the match's own path.
 func (l *ruleLocation) derivePath(match int) string {
 	return cutUnholdable(matchPath(l.route.Value.Spec.Rules[l.rule].Matches, match))
 }

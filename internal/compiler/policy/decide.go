@@ -20,13 +20,12 @@ type Options struct {
 	RejectPartial bool
 	// ExternalControlPlane says that a control plane answers requests: a rule that can't have its session goes without.
 	ExternalControlPlane bool
-	// HidesTokens says that mirrors can get cookies without the token, as the filter says them.
+	// HidesTokens says that the target can send mirrors the cookies without the token.
 	HidesTokens bool
 	// Order says which of two routes was there first, and HeldNames are the sessions' names in the last result.
 	Order     *seniority.Order
 	HeldNames HeldNames
-	// AncestorLimit gives the limit of a part of the input, where that depends on other parts; nil to find it from all of
-	// it.
+	// AncestorLimit finds the limit for a part of the input, for it depends on other parts; nil for a whole input.
 	AncestorLimit func(ancestors.Input) *ancestors.Limit
 	// KnowsTermination says that the input tells since when hosts terminate.
 	KnowsTermination bool
@@ -43,12 +42,12 @@ func (c Cache) Decide(
 	o Options,
 	rep *report.Report,
 ) *Decisions {
-	return c.DecidePart(objects, c.findTargets(objects), ports, backends, o, rep, rep)
+	return c.DecidePart(objects, findTargets(objects), ports, backends, o, rep, rep)
 }
 
-// DecidePart is Decide for a part of the input, in which more than its objects are targets of its policies. What there
-// is to say of the attachment of policies goes to a report of its own. Each step makes values of a type of its own and
-// changes none of those before it. Lists about rules have one entry for each of them, in their order.
+// DecidePart is Decide for a part of the input, whose policies may have targets in other parts. Findings about the
+// attachment of policies go to the report attaching. Each step returns values of its own type and changes no earlier
+// ones. Lists about rules have one entry for each rule, in order.
 func (c Cache) DecidePart(
 	objects *resource.Objects,
 	targets *Targets,
@@ -58,7 +57,7 @@ func (c Cache) DecidePart(
 	attaching, rep *report.Report,
 ) *Decisions {
 	attached := attachPolicies(objects, targets, c.validatePolicies(objects), o, attaching)
-	rules := attachRules(c.sortRules(listRules(ports)), backends, attached, o, rep)
+	rules := attachRules(listRules(ports), backends, attached, o, rep)
 	limit := findAncestorLimit(objects, targets, attached, rules, o, rep)
 	inputs := gatherInputs(rules, attached, limit, o)
 	claimed := c.shareSessions(c.resolveAndClaim(inputs), o.HeldNames)
@@ -72,7 +71,7 @@ func (c Cache) DecidePart(
 	return d
 }
 
-// noteLimits notes in what was decided what does not hold as it is written.
+// noteLimits notes, for each session, what of it does not hold as it is written.
 func noteLimits(decided []*Rule, o Options) {
 	for _, r := range decided {
 		for _, s := range r.Sessions {
@@ -81,7 +80,6 @@ func noteLimits(decided []*Rule, o Options) {
 	}
 }
 
-// newDecisions lists what was decided.
 func newDecisions(
 	attached *attachedPolicies, limit *ancestors.Limit, named []*namedRule, decided []*Rule, shared map[ruleKey]*Rule,
 ) *Decisions {

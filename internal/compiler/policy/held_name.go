@@ -3,14 +3,14 @@ package policy
 // HeldName is a session's name as it was claimed and as it was emitted in the last result.
 type HeldName struct {
 	Written, Emitted string
-	// Shares says, of the scope that a rule has by itself, that it shared the sessions of its route.
+	// Shares marks the scope that a rule has by itself: the rule shared the sessions of its route.
 	Shares bool
 }
 
-// HeldNames has them by the sessions' scopes.
+// HeldNames has the held names by the sessions' scopes.
 type HeldNames map[string]HeldName
 
-// HeldNames gives those of the sessions that are on.
+// HeldNames returns the names of the sessions that are on.
 func (d *Decisions) HeldNames() HeldNames {
 	held := HeldNames{}
 	for _, p := range d.Paths {
@@ -24,7 +24,7 @@ func (d *Decisions) HeldNames() HeldNames {
 	return held
 }
 
-// findHeld gives what is remembered of the session's name: what was claimed before the last suffix.
+// findHeld returns the name to remember: as it was claimed before its last suffix, and as it was emitted.
 func (s *configuredSession) findHeld() HeldName {
 	if s.assigned.text != s.assigned.shared {
 		return HeldName{Written: s.assigned.shared, Emitted: s.assigned.text}

@@ -37,13 +37,13 @@ func listRenames(rules []*namedRule) (renames []Rename) {
 // renamingRules are the rules of semantics by which names are suffixed, in their order.
 var renamingRules = []string{"S27", "S26", "S28"}
 
-// CompareRenames puts renames of several parts of an input into the order that they have in one.
+// CompareRenames orders the renames of several parts of an input as those of one input.
 func CompareRenames(a, b Rename) int {
 	step := func(r Rename) int { return slices.Index(renamingRules, r.SemanticsRule) }
 	return cmp.Or(cmp.Compare(step(a), step(b)), resource.ByAge(a.Route, b.Route))
 }
 
-// namePath is the field of the route that a message about the session's name is best put at.
+// namePath is the field of the route at which messages about the session's name are reported.
 func (c *claim) namePath() string {
 	if c.nameField != nil && c.nameField.Origin.Ref == c.route.Ref() {
 		return c.nameField.Path

@@ -192,7 +192,7 @@ func (d *reporter) reportRefusals(s *Decision) {
 		end = ": the rule goes without sessions"
 	}
 	if s.Withheld != "" {
-		d.rep.WarnForAt(report.SessionWithheld, s.Route, report.ReasonSessionWithheld, rulePath(s.Rule).String(), s.Withheld)
+		d.rep.ErrorForAt(report.SessionWithheld, s.Route, report.ReasonSessionWithheld, rulePath(s.Rule).String(), s.Withheld)
 	}
 	for _, r := range s.Refusals {
 		d.rep.WarnForAt(report.SessionRefused, s.Route, string(gatewayv1.RouteReasonUnsupportedValue), r.Path, r.Message+end)

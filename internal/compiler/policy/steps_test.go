@@ -49,9 +49,9 @@ func takeSteps(t *testing.T, o Options, documents ...string) *steps {
 	topology := gateway.Build(gateway.NewInput(objects, netip.IPv4Unspecified()))
 	backends := backend.NewIndex(objects, ports, nil, nil, admission)
 	none := Cache{}
-	targets := none.findTargets(objects)
+	targets := findTargets(objects)
 	s.attached = attachPolicies(objects, targets, none.validatePolicies(objects), o, s.report)
-	rules := attachRules(none.sortRules(listRules(topology.Ports)), backends, s.attached, o, s.report)
+	rules := attachRules(listRules(topology.Ports), backends, s.attached, o, s.report)
 	s.named = assignNames(none.shareSessions(none.resolveAndClaim(gatherInputs(rules, s.attached, nil, o)), o.HeldNames), o)
 	s.configured = none.configureRules(s.named)
 	s.decided, s.shared = shareRules(rules, s.configured, nil)

@@ -23,8 +23,7 @@ func NewTargets(number int) *Targets {
 }
 
 // findTargets finds what policies can be attached to.
-func findTargets(in targetInputs) *Targets {
-	objects := in.objects
+func findTargets(objects *resource.Objects) *Targets {
 	t := NewTargets(len(objects.Routes) + len(objects.Services))
 	VisitTargets(objects, t.Add)
 	for _, ref := range objects.Refused {

@@ -8,7 +8,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// listOf gives a list that is written, nil for none.
+// listOf returns a list that is written; nil for an empty one.
 func listOf[T any](list *[]T) *[]T {
 	if len(*list) == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 // maxRune is the last character: Envoy has RE2 read expressions as Latin-1, in which each byte is a character.
 const maxRune = 0xff
 
-// explainDialect says what Go takes in an expression and Envoy does not, or reads in another way; empty for nothing.
-// What stands between \Q and \E is looked at as if it did not.
+// explainDialect says what in an expression Go takes and Envoy refuses, or reads in another way; empty for nothing. It
+// looks at text between \Q and \E like at any other.
 func explainDialect(expression string) string {
 	for i := 0; i < len(expression); i++ {
 		if expression[i] >= utf8.RuneSelf {

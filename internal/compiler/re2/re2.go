@@ -13,7 +13,7 @@ import (
 // match may take, and the memory, grow with it.
 const MaxSize = 2000
 
-// maxLength bounds what is compiled at all.
+// maxLength is how long, in bytes, an expression may be to be compiled at all.
 const maxLength = 4096
 
 // Explain says why an expression is none that Envoy takes; empty if it is.
@@ -63,8 +63,8 @@ func ExplainReplacement(expression, replacement string) string {
 	return ""
 }
 
-// Size is about how many instructions RE2's program for an expression has, and not less. RE2 works on bytes: a range of
-// characters beyond ASCII takes an instruction for each byte of each of its parts.
+// Size estimates how many instructions RE2's program for an expression has, and never too few. RE2 works on bytes: a
+// range of characters beyond ASCII takes an instruction for each byte of each of its parts.
 func Size(expression string) (int, error) {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {

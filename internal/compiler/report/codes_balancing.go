@@ -34,7 +34,7 @@ var explainedBalancing = []Explanation{
 		Broad:   true,
 		Meaning: "The setting holds, and something follows from it that is easily missed.",
 		Example: "XBackendTrafficPolicy shop/p: spec.retryConstraint",
-		Do:      "Nothing, if that is meant.",
+		Do:      "See what holds with 'limpet describe', and change the field if that is not meant.",
 	},
 	{
 		Code: PolicyConflict, Title: "another policy has the target",

@@ -20,7 +20,7 @@ var explainedGateways = []Explanation{
 		Meaning: "--assume-class is set, and the Gateway's class is not in the input.",
 		Example: "Gateway shop/web: spec.gatewayClassName: Not found: \"limpet\": it is taken for one of " +
 			"limpet.dev/gateway-controller",
-		Do: "Nothing, if the class is limpet's in the cluster.",
+		Do: "Leave --assume-class out if the class is not limpet's in the cluster.",
 	},
 	{
 		Code: UnservedClass, Title: "a Gateway is of limpet's own class, and another control plane is compiled for",

@@ -19,7 +19,7 @@ var explainedRoutes = []Explanation{
 		Code: OtherParent, Title: "a parent is not for limpet",
 		Meaning: "The parent is no Gateway, as a Service in a mesh; who serves that parent reads the route.",
 		Example: "HTTPRoute shop/cart: spec.parentRefs[0].kind",
-		Do:      "Nothing, if that is meant.",
+		Do:      "Name a Gateway in parentRefs if limpet is to serve the route there.",
 	},
 	{
 		Code: OverBudget, Title: "a route has more matches and hostnames than there is room for",

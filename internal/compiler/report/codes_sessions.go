@@ -29,7 +29,7 @@ var explainedSessions = []Explanation{
 		Meaning: "The value holds, and something follows from it that is easily missed.",
 		Example: "SessionPersistencePolicy shop/p: spec.cookie: rule 0 of HTTPRoute shop/api has a header, which has no " +
 			"cookie's attributes",
-		Do: "Nothing, if that is meant.",
+		Do: "See what holds with 'limpet describe', and change the field if that is not meant.",
 	},
 	{
 		Code: PolicyIdle, Title: "a policy has no effect at one of its ancestors",
@@ -57,14 +57,15 @@ var explainedSessions = []Explanation{
 		Meaning: "The proxies can't keep the session there, another namespace's would suffer, or its header is in the " +
 			"access log.",
 		Example: "HTTPRoute shop/cart: spec.rules[0]",
-		Do:      "Do what the message says.",
+		Do: "Give the session another name, or take its header out of --access-log-fields; on a control plane lift what " +
+			"stands in the way, or serve the route with -t envoy.",
 	},
 	{
 		Code: SessionRefused, Title: "a rule's session can't be kept as it is asked for",
 		Broad:   true,
 		Meaning: "Two parts of it exclude each other: requests of the rule get an error, so that nobody relies on it.",
 		Example: "HTTPRoute shop/cart: spec.rules[0].sessionPersistence: Invalid value",
-		Do:      "Correct the session.",
+		Do:      "Change one of the two fields; 'limpet describe' says who writes each.",
 	},
 	{
 		Code: SharedHeader, Title: "backends of a rule share a session's header",
@@ -115,13 +116,13 @@ var explainedSessions = []Explanation{
 		Code: ValueChanges, Title: "a change elsewhere changes a rule's session",
 		Meaning: "Compared with --since, a value is another one in a rule whose own document has not changed.",
 		Example: "HTTPRoute shop/cart: spec.rules[0]: idleTimeout is 9m by SessionPersistencePolicy shop/default",
-		Do:      "Nothing, if that is meant.",
+		Do:      "Write the former value into the rule's own session if it shall stay.",
 	},
 	{
 		Code: OldSessionShape, Title: "a session is written as an earlier release has it",
 		Meaning: "A later release of Gateway API has other fields for the same.",
 		Example: "HTTPRoute shop/cart: spec.rules[0].sessionPersistence.type",
-		Do:      "Nothing, until the cluster has the later release.",
+		Do:      "Write the later fields once the cluster has the later release.",
 	},
 	{
 		Code: TooManyOwners, Title: "a rule has more endpoints than tokens can tell apart",

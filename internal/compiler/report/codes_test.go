@@ -18,12 +18,15 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	if len(names) < 50 || len(names) != len(Explanations) {
 		t.Fatalf("%d codes and %d explanations", len(names), len(Explanations))
 	}
-	last := Code("")
+	last, idle := Code(""), regexp.MustCompile(`^(Nothing[^;]*|Do what [a-z ]*|Correct the \w+)\.$`)
 	for i, n := range names {
 		code := Code(n[2])
 		e, known := Explain(code)
 		if !known || e.Title == "" || e.Meaning == "" || e.Example == "" || e.Do == "" {
 			t.Errorf("%s (%s) is not explained: %+v", code, n[1], e)
+		}
+		if idle.MatchString(e.Do) {
+			t.Errorf("%s (%s) says nothing to do: %s", code, n[1], e.Do)
 		}
 		if code <= last || Explanations[i].Code != code {
 			t.Errorf("%s is not in order", code)

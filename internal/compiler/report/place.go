@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Place is where in an object a problem is, as far as something follows from it. The zero value is the object as a
-// whole, and what is outside all sections.
+// Place is where in an object a problem is, as far as that decides what becomes of the object. The zero value is the
+// object as a whole, and what is outside all sections.
 type Place struct {
 	Section Section
 	// Index is that of the section's item; -1 for the list as a whole, and where the section is no list.
 	Index int
-	// InBackendRef says that it is in a reference to a backend, and InBalancing in what is said of balancing.
+	// InBackendRef says that it is in a reference to a backend, and InBalancing that it is in a load balancer policy.
 	InBackendRef, InBalancing bool
 }
 
-// Section is a part of an object that something can follow for alone.
+// Section is a part of an object that a problem can affect alone.
 type Section uint8
 
-// The sections. Those without an object's name are routes'.
+// The sections. Those without a comment are of routes.
 const (
 	NoSection Section = iota
 	Rules
@@ -50,8 +50,7 @@ var sections = []struct {
 	{"spec.tcpproxy", ProxyConnections},
 }
 
-// PlaceOf reads a field's path. Field errors of Kubernetes have theirs as text; this is where it becomes a place, and
-// nothing else reads it again.
+// PlaceOf parses a field's path, which Kubernetes' field errors have as text. Nothing else parses it.
 func PlaceOf(path string) Place {
 	p := Place{
 		InBackendRef: strings.Contains(path, ".backendRefs") || strings.Contains(path, ".services"),

@@ -70,7 +70,8 @@ var loadAdmitters = sync.OnceValues(func() (map[sessionapi.APIRelease]*admission
 // Admit reads the sources, checks their documents and gives the objects among them. Documents with an error are left
 // out, and named in Objects.Refused, for references to those objects lead nowhere.
 func Admit(sources []read.Source, o Options, rep *report.Report) (*Objects, error) {
-	return Cache{}.Admit(sources, o, rep)
+	objects, _, err := textCache{}.admit(sources, o, nil, rep)
+	return objects, err
 }
 
 // admittedText is what became of a text's documents.

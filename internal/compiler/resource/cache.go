@@ -1,10 +1,7 @@
 package resource
 
 import (
-	"cmp"
 	"hash/maphash"
-	"reflect"
-	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
@@ -12,43 +9,15 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// Cache keeps what became of documents, by their texts, from one admission to the next. It serves one at a time. The
-// zero value keeps nothing.
-type Cache struct {
-	seed   maphash.Seed
-	texts  *memo.Table[textKey, textInputs, *admittedText]
-	orders sortOrders
+// textCache keeps what became of documents, by their texts, from one admission under the same options to the next. It
+// serves one at a time. The zero value keeps nothing.
+type textCache struct {
+	seed  maphash.Seed
+	texts *memo.Table[textKey, textInputs, *admittedText]
 }
 
-// NewCache makes an empty one.
-func NewCache() Cache {
-	return Cache{maphash.MakeSeed(), memo.NewSilentTable[textKey, textInputs, *admittedText]("documents"), sortOrders{}}
-}
-
-// Steps are what it keeps.
-func (c Cache) Steps() []memo.Step {
-	steps := []memo.Step{c.texts}
-	for _, o := range c.orders {
-		steps = append(steps, o)
-	}
-	slices.SortFunc(steps[1:], func(a, b memo.Step) int { return cmp.Compare(a.Name(), b.Name()) })
-	return steps
-}
-
-// sortOrders keep how objects were sorted the last time, by the type of their list; nil keeps nothing.
-type sortOrders map[reflect.Type]*memo.SortOrder[any]
-
-// sortList puts the objects of one kind in order.
-func sortList[T any](orders sortOrders, list *[]*Object[T]) {
-	var order *memo.SortOrder[any]
-	if orders != nil {
-		of := reflect.TypeFor[T]()
-		if orders[of] == nil {
-			orders[of] = memo.NewSortOrder[any]("order of " + of.Name())
-		}
-		order = orders[of]
-	}
-	*list = memo.Sort(order, *list, func(x *Object[T]) any { return x }, ByAge)
+func newTextCache() textCache {
+	return textCache{maphash.MakeSeed(), memo.NewSilentTable[textKey, textInputs, *admittedText]()}
 }
 
 // textKey names a text by what it says. Two that say the same have objects of their own, for each stands in its own
@@ -61,25 +30,15 @@ type textKey struct {
 // textInputs are everything that a text's documents are made from. What else may be in the file has no effect on them
 // if the text is self-contained; no other is kept.
 type textInputs struct {
-	key     textKey
-	text    *read.Text
-	options *Options
+	key  textKey
+	text *read.Text
 }
 
 // Key names the text.
 func (in textInputs) Key() textKey { return in.key }
 
 // Equal reports whether other inputs give equal documents.
-func (in textInputs) Equal(other textInputs) bool {
-	return in.options.equal(other.options) && in.text.Equal(other.text)
-}
-
-// equal reports whether documents are admitted alike under other options.
-func (o *Options) equal(other *Options) bool {
-	return o.Release == other.Release && o.AssumeAdmitted == other.AssumeAdmitted && o.Istio == other.Istio &&
-		o.Namespace == other.Namespace && o.StrictKinds == other.StrictKinds &&
-		o.ExternalControlPlane == other.ExternalControlPlane && slices.Equal(o.PlatformKinds, other.PlatformKinds)
-}
+func (in textInputs) Equal(other textInputs) bool { return in.text.Equal(other.text) }
 
 // Silent reports whether a text of its own has a document, and there is nothing to say but what is about documents,
 // which know where they stand.
@@ -87,15 +46,8 @@ func (t *admittedText) Silent() bool {
 	return t.selfContained && t.rep.Silent() && len(t.documents) > 0
 }
 
-// Admit is [Admit] but for the texts that the last admission had, too: their documents are moved to where they stand
-// now.
-func (c Cache) Admit(sources []read.Source, o Options, rep *report.Report) (*Objects, error) {
-	objects, _, err := c.admit(sources, o, nil, rep)
-	return objects, err
-}
-
 // admit is Admit where some names are those of documents elsewhere. It gives the first document of each name, too.
-func (c Cache) admit(
+func (c textCache) admit(
 	sources []read.Source, o Options, elsewhere placesByName, rep *report.Report,
 ) (*Objects, documentsByName, error) {
 	servers, err := loadAdmitters()
@@ -103,7 +55,7 @@ func (c Cache) admit(
 		return nil, nil, err
 	}
 	texts := read.Split(sources, rep)
-	parts := c.listInputs(texts, &o)
+	parts := c.listInputs(texts)
 	all := parallel.Map(parts, func(some []textInputs, results []*admittedText) {
 		a := &admitter{options: o, admitters: servers}
 		c.texts.GetSome(some, results, func(in textInputs) *admittedText { return a.admitText(in.text) })
@@ -111,15 +63,15 @@ func (c Cache) admit(
 	moveDocuments(all, texts)
 	read.ReportEmpty(texts, rep)
 	objects, first := mergeTexts(all, texts, elsewhere, rep)
-	objects.sortAll(c.orders)
+	objects.sortAll()
 	return objects, first, nil
 }
 
 // listInputs gives what is made from each text. Without a table nothing asks for keys.
-func (c Cache) listInputs(texts []*read.Text, o *Options) []textInputs {
+func (c textCache) listInputs(texts []*read.Text) []textInputs {
 	parts := parallel.Map(texts, func(some []*read.Text, parts []textInputs) {
 		for i, t := range some {
-			parts[i] = textInputs{text: t, options: o}
+			parts[i] = textInputs{text: t}
 			if c.texts != nil && t.IsSelfContained() {
 				parts[i].key.hash = t.Hash(c.seed)
 			}

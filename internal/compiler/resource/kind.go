@@ -157,7 +157,7 @@ type objectList interface {
 	addAll(to, from *Objects)
 	count(o *Objects) int
 	isEqual(a, b *Objects) bool
-	sortIn(o *Objects, orders sortOrders)
+	sortIn(o *Objects)
 	// compare adds the objects that are in one of two parts of the input alone to gone and to came.
 	compare(before, after, gone, came *Objects)
 	visit(o *Objects, visit func(Entry))
@@ -188,7 +188,7 @@ func (l listOf[T]) count(o *Objects) int { return len(*l.of(o)) }
 
 func (l listOf[T]) isEqual(a, b *Objects) bool { return slices.Equal(*l.of(a), *l.of(b)) }
 
-func (l listOf[T]) sortIn(o *Objects, orders sortOrders) { sortList(orders, l.of(o)) }
+func (l listOf[T]) sortIn(o *Objects) { slices.SortFunc(*l.of(o), ByAge) }
 
 func (l listOf[T]) compare(before, after, gone, came *Objects) {
 	stay := map[*Object[T]]bool{}

@@ -45,7 +45,7 @@ func balancingFields() support.Fields {
 	)))
 }
 
-// hostFields are what a policy expects of hosts.
+// hostFields are the fields about hosts.
 func hostFields() support.Fields {
 	return support.Join(
 		support.Under("healthCheck", support.All("type", "interval", "timeout", "unhealthyThreshold", "healthyThreshold",

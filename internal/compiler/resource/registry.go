@@ -48,18 +48,6 @@ func (o *Objects) Visit(wanted func(Traits) bool, visit func(Entry)) {
 	}
 }
 
-// Attachable gives those objects alone that session policies can have as targets, and the names of those that are
-// refused.
-func (o *Objects) Attachable() *Objects {
-	some := &Objects{Refused: o.Refused}
-	for _, k := range registry {
-		if k.list != nil && k.Attachable {
-			k.list.addAll(some, o)
-		}
-	}
-	return some
-}
-
 // addAll takes in the objects of another part of the input, those that limpet wrote, and the names of those that are
 // refused.
 func (o *Objects) addAll(more *Objects) {
@@ -102,13 +90,13 @@ func leaveOut[T comparable](some, others []T) []T {
 
 // Sort puts every kind in the order in which Gateway API settles conflicts.
 func (o *Objects) Sort() {
-	o.sortAll(nil)
+	o.sortAll()
 	slices.SortFunc(o.Refused, compareRefs)
 }
 
 // sortAll puts every kind in order.
-func (o *Objects) sortAll(orders sortOrders) {
+func (o *Objects) sortAll() {
 	for _, l := range lists {
-		l.sortIn(o, orders)
+		l.sortIn(o)
 	}
 }

@@ -57,9 +57,6 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("%s: got %s\nwant %s", name, got, c.want)
 		}
 	}
-	if got := visited(objects.Attachable(), func(resource.Traits) bool { return true }); got != routes+"Service/x XBackend/x" {
-		t.Errorf("those that can have policies are %s", got)
-	}
 }
 
 // TestNamespacesAsServersGiveThem reads the labels, and one more: an API server's own.

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -27,7 +26,7 @@ type Store struct {
 // storedSource is a source and what became of it.
 type storedSource struct {
 	source  read.Source
-	cache   Cache // of a source with several documents
+	cache   textCache // of a source with several documents
 	objects *Objects
 	rep     report.Report
 	// names are those of its documents, and elsewhere says for some of them where the document of another source is that
@@ -82,12 +81,12 @@ func (s *Store) admit(source read.Source, elsewhere placesByName) (now *storedSo
 		now.cache = before.cache
 	}
 	if now.cache.texts == nil && bytes.Contains(source.Data, []byte("\n---")) {
-		now.cache = NewCache()
+		now.cache = newTextCache()
 	}
 	if now.objects, now.names, err = now.cache.admit([]read.Source{source}, s.options, elsewhere, &now.rep); err != nil {
 		return nil, err
 	}
-	memo.Sweep(now.cache.Steps(), true)
+	now.cache.texts.Sweep()
 	return now, nil
 }
 

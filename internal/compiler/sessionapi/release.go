@@ -4,19 +4,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// APIRelease is a release of the session persistence API, by the meaning that it has (S17). The seed's is that
-// of Gen16.
+// APIRelease is a release of the session persistence API, by the meaning that it has (S17).
 type APIRelease uint8
 
-// The generations: what a SessionPersistencePolicy shows, or an inline block without a telling field; Gateway API up
-// to 1.6; and from 1.7 on.
+// The releases. Unstated is what a SessionPersistencePolicy shows, or an inline block without a telling field.
+// Release16 is Gateway API up to 1.6, and Release17 from 1.7 on.
 const (
 	Unstated APIRelease = iota
 	Release16
 	Release17
 )
 
-// String is the generation as --gateway-api has it, empty for Unstated.
+// String is the release as --gateway-api has it, empty for Unstated.
 func (g APIRelease) String() string {
 	return [...]string{Unstated: "", Release16: "1.6", Release17: "1.7"}[g]
 }
@@ -32,7 +31,7 @@ type ReleaseHints struct {
 	Option APIRelease
 }
 
-// Release is the one whose meaning the rule has.
+// Release is the release by which the rule is read.
 func (s ReleaseHints) Release() APIRelease {
 	switch {
 	case s.Inline != nil && s.Inline.Release != Unstated:

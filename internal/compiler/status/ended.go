@@ -13,7 +13,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 )
 
-// Ended is sessions of a route that edits have ended.
+// Ended are the sessions of a route that edits have ended.
 type Ended struct {
 	// Generation is the route's at the last of these edits, and At when that took effect.
 	Generation int64
@@ -25,11 +25,11 @@ type Ended struct {
 	Line int
 }
 
-// TellEnded is how long people are told of sessions that have ended.
+// TellEnded is how long a condition tells of sessions that have ended.
 const TellEnded = 24 * time.Hour
 
-// Add gives what an earlier and a later edit have ended; of another generation, or long ago, the earlier one counts no
-// more.
+// Add returns what an earlier and a later edit have ended. An earlier one of another generation, or from TellEnded
+// before, is left out.
 func (e Ended) Add(later Ended) Ended {
 	if e.Generation != later.Generation || later.At.Sub(e.At) >= TellEnded {
 		return later
@@ -61,12 +61,13 @@ func (e Ended) String() string {
 	return fmt.Sprintf("the sessions of %s%s%s", rules, endedWords, strings.Join(why, "; "))
 }
 
-// endedLater stands between what one process has told of and what another one, or the same started anew, has told
+// endedLater separates, in a message, what one process has told from what another one, or one after a restart, has told
 // since.
 const endedLater, maxEndedParts = "; later ", 4
 
-// addTo gives the words of a condition that is there already and those of what is known. What another process has told,
-// or one before a restart, is not known here, and stays; what this one told before is what the words of now begin with.
+// addTo returns the message of a condition that is there already, with what this process knows. What another process
+// has told, or one before a restart, stays. A part that begins with this process's first reason is its own, and is
+// replaced.
 func (e Ended) addTo(there string) string {
 	if !slices.ContainsFunc(e.Why, func(why string) bool { return !strings.Contains(there, why) }) {
 		return there

@@ -15,7 +15,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// loadBalancerPolicy is a LoadBalancerPolicy.
 type loadBalancerPolicy = resource.Object[v1alpha1.LoadBalancerPolicy]
 
 // writeLoadBalancers writes the status of LoadBalancerPolicies. What became of their targets is in the report.
@@ -74,7 +73,7 @@ func (b *builder) listLoadBalancerEntries(p *loadBalancerPolicy) []entry {
 	return all
 }
 
-// putEntry adds an entry. Of several targets below one Gateway, one in conflict speaks for all.
+// putEntry adds an entry. Of several targets behind one Gateway, the entry of one in conflict is kept.
 func putEntry(all []entry, ref object.TargetRef, conditions ...metav1.Condition) []entry {
 	i := slices.IndexFunc(all, func(e entry) bool { return e.ref == ref })
 	switch {
@@ -107,7 +106,7 @@ func balancingConditions(conflicts, partial []report.Problem) []metav1.Condition
 	}
 }
 
-// newPending is Programmed for a policy at a target that no request comes to.
+// newPending is the condition Programmed of a policy at a target that no request comes to.
 func newPending(target object.TargetRef) metav1.Condition {
 	return newCondition(
 		v1alpha1.ConditionProgrammed,
@@ -120,8 +119,8 @@ func newPending(target object.TargetRef) metav1.Condition {
 // reachability knows which Gateways lead to which routes, rules, Services and XBackends.
 type reachability map[object.TargetRef][]object.Ref
 
-// findReachability follows the parentRefs that attach, and backendRefs that are allowed; a route with a Host, which
-// names no parents, by the ways that requests take.
+// findReachability follows the parentRefs that attach and the backendRefs that are allowed. A route with a Host names
+// no parents: there it follows the paths that requests take.
 func findReachability(
 	routes []*gateway.Route, grants grant.Grants, facts *gateway.AttachmentStatus, traffic []*lower.BackendTraffic,
 ) reachability {
@@ -146,8 +145,8 @@ func findReachability(
 	return r
 }
 
-// listTargets lists what a policy can be attached to on the ways that requests take from a route: the route, its rules,
-// and the backends that it may refer to. A stranger's Service is none, whatever the route says.
+// listTargets lists the possible targets of policies behind a route: the route, its rules, and the backends that it may
+// refer to. A Service of another namespace that no grant allows is none.
 func listTargets(route *gateway.Route, grants grant.Grants) []object.TargetRef {
 	self := object.Ref{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}
 	all := []object.TargetRef{{Ref: self}}

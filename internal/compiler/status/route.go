@@ -17,7 +17,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// ownedByRoute are the conditions that go from a route's entry when they hold no more.
+// ownedByRoute are the conditions that a route's entry loses when they no longer hold.
 var ownedByRoute = append(
 	[]string{string(gatewayv1.RouteConditionPartiallyInvalid), v1alpha1.ConditionSessionsEnded},
 	ownedByAffected...)
@@ -149,7 +149,7 @@ func newResolvedRefs(problems []report.Problem) metav1.Condition {
 	return newCondition(gatewayv1.RouteConditionResolvedRefs, false, faults[0].Reason, joinProblems(faults))
 }
 
-// refusedRules is what a route's refused rules come to (S50).
+// refusedRules are a route's refused rules, and why they are refused (S50).
 type refusedRules struct {
 	problems []report.Problem
 	rules    []string // their indices, in order
@@ -157,7 +157,7 @@ type refusedRules struct {
 	whole bool
 }
 
-// countRefusedRules counts each route's refused rules.
+// countRefusedRules finds each route's refused rules.
 func (b *builder) countRefusedRules() {
 	for _, r := range wanted(b, b.Objects.Routes) {
 		isRejected := func(d *policy.Decision) bool { return d.Rejected }
@@ -166,8 +166,8 @@ func (b *builder) countRefusedRules() {
 	}
 }
 
-// newRefusedRules is of a route with some problems. One that is about no rule refuses the route (S48), and so does a
-// decision.
+// newRefusedRules finds a route's refused rules in its problems. A problem about no rule refuses the whole route (S48),
+// and so does rejected.
 func newRefusedRules(route *gateway.Route, problems []report.Problem, rejected bool) refusedRules {
 	v, rules := refusedRules{problems: filterByReason(problems, gatewayv1.RouteReasonUnsupportedValue)}, map[int]bool{}
 	v.whole = rejected

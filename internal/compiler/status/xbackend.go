@@ -58,7 +58,8 @@ func (b *builder) writeXBackends() {
 	}
 }
 
-// backendAccepted is False for one whose session can't be honoured: every request for it is answered 500.
+// backendAccepted is the condition Accepted. It is False for an XBackend whose session can't be honoured: every request
+// for it is answered 500.
 func backendAccepted(problems []report.Problem) metav1.Condition {
 	if refused := filterByReason(problems, gatewayv1.PolicyReasonInvalid); len(refused) > 0 {
 		return newCondition(gatewayv1.PolicyConditionAccepted, false, gatewayv1.PolicyReasonInvalid, joinProblems(refused))

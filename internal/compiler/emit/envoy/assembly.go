@@ -46,13 +46,13 @@ func (h *HostText) Text(sessions bool) []byte {
 	return h.usual
 }
 
-// RenderHosts gives the texts of a site's virtual hosts, for JoinRoutes.
-func (r Renderer) RenderHosts(a Assembly, s Site) ([]HostText, error) {
-	usual, err := r.renderHosts(site{name: s.Name, hosts: s.Hosts}, a.hostForm(false))
+// RenderHosts gives the texts of a site's virtual hosts, for JoinRoutes, those that are kept or new ones.
+func (a Assembly) RenderHosts(kept HostTexts, s Site) ([]HostText, error) {
+	usual, err := renderHosts(kept, site{name: s.Name, hosts: s.Hosts}, a.hostForm(false))
 	if err != nil {
 		return nil, err
 	}
-	lean, err := r.renderHosts(site{name: s.Name, hosts: s.Hosts}, a.hostForm(true))
+	lean, err := renderHosts(kept, site{name: s.Name, hosts: s.Hosts}, a.hostForm(true))
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +62,4 @@ func (r Renderer) RenderHosts(a Assembly, s Site) ([]HostText, error) {
 		texts[i] = HostText{tallyHosts(*h), ListClusters(s.Hosts[i : i+1]), listScopes(h), listShards(h), usual[i], lean[i]}
 	}
 	return texts, nil
-}
-
-// RenderClusters gives clusters with their endpoints.
-func (r Renderer) RenderClusters(clusters []ir.Cluster) ([]Cluster, error) {
-	return r.renderDiscovered(clusters)
 }

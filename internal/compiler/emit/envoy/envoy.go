@@ -3,8 +3,8 @@
 // could serve the same ones. What each setting is for was tried on a running Envoy; its comment says what happens
 // without it.
 //
-// A [Renderer] gives one file ([Renderer.Emit], envoy.go) or, for a configuration that changes while Envoy runs, what a server
-// sends ([Renderer.Serve], served.go) to an Envoy that starts from [ServerBootstrap]. Each message is made in the file of its
+// It gives one file ([Emit], envoy.go) or, for a configuration that changes while Envoy runs, what a server
+// sends ([Serve], served.go) to an Envoy that starts from [ServerBootstrap]. Each message is made in the file of its
 // name: listener.go, tls.go, filters.go, route.go, retry.go, loadbalancing.go, cluster.go. How messages become text, and
 // why the long lists among them are written one item at a time, is in render.go.
 package envoy
@@ -55,7 +55,7 @@ const identity = "limpet"
 const maxConnections = 50_000
 
 // Emit gives the bootstrap as YAML. An error means a fault of this program, for the input was checked before.
-func (r Renderer) Emit(config *ir.Config, settings Settings) ([]byte, error) {
+func Emit(config *ir.Config, settings Settings) ([]byte, error) {
 	e := &emitter{settings: settings}
 	bootstrap := e.newBootstrap(config)
 	if e.err != nil {
@@ -64,7 +64,7 @@ func (r Renderer) Emit(config *ir.Config, settings Settings) ([]byte, error) {
 	if err := bootstrap.ValidateAll(); err != nil {
 		return nil, fmt.Errorf("the Envoy configuration is not valid: %w", err)
 	}
-	return r.writeBootstrap(e, bootstrap, config)
+	return writeBootstrap(e, bootstrap, config)
 }
 
 // emitter makes messages, and collects the first error of the many small ones that are packed on the way.

@@ -26,7 +26,7 @@ func TestLeaveOut(t *testing.T) {
 			t.Helper()
 			config := twoClusters()
 			config.Clusters = []ir.Cluster{{Name: "service/a/80", Localities: localities}}
-			served, err := envoy.Renderer{}.Serve(config.Clusters, newSettings(), []envoy.GatewayConfig{{Gateway: "default/one", Config: config}})
+			served, err := envoy.Serve(config.Clusters, newSettings(), []envoy.GatewayConfig{{Gateway: "default/one", Config: config}})
 			if err != nil {
 				t.Fatal(err)
 			}

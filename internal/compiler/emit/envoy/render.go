@@ -23,8 +23,8 @@ import (
 // validated, packed and written whenever a single route changes. So the message of the whole holds a placeholder for
 // each of them (newPlaceholderHost, newPlaceholderCluster, placeholder), and their text comes in its place:
 //
-//  1. The items of a list are written one by one, on all processors, unless a Renderer has the text of an equal item
-//     (renderItems).
+//  1. The items of a list are written one by one, on all processors, unless HostTexts has the text of an equal virtual
+//     host (renderItems).
 //  2. In YAML, package protoyaml puts texts in while it writes the message, for only then is it known how far to the
 //     right they stand (writeBootstrap). The filter's configuration is written once; aliases refer to it.
 //  3. As protobuf's bytes, which are the same wherever they stand, items follow the message that they are a part of
@@ -39,41 +39,23 @@ func newPlaceholderHost(routes string) *routev3.VirtualHost {
 	return &routev3.VirtualHost{Name: routes, Domains: []string{placeholder}}
 }
 
-// Renderer writes configurations, one at a time. It keeps the texts of their virtual hosts and clusters for the next
-// one; the zero value keeps nothing.
-type Renderer struct {
-	hosts      itemTable[ir.Host, []byte]
-	clusters   itemTable[ir.Cluster, []byte]
-	discovered itemTable[ir.Cluster, Cluster]
+// HostTexts keeps what was written for virtual hosts from one time to the next; see package memo. Nil keeps nothing.
+type HostTexts = *memo.Table[hostKey, *hostInputs, rendered[[]byte]]
+
+// NewHostTexts makes an empty one.
+func NewHostTexts() HostTexts { return memo.NewTable[hostKey, *hostInputs, rendered[[]byte]]() }
+
+// hostKey names a virtual host of a route configuration, of which one form is kept.
+type hostKey struct {
+	routes, domain string
+	sessions       bool // as in itemForm
 }
 
-// itemTable keeps what was written for items of a list.
-type itemTable[T, R any] = *memo.Table[itemKey, *itemInputs[T], rendered[R]]
-
-// NewRenderer makes one that has kept nothing yet.
-func NewRenderer() Renderer {
-	return Renderer{
-		hosts:      memo.NewTable[itemKey, *itemInputs[ir.Host], rendered[[]byte]]("virtual hosts"),
-		clusters:   memo.NewTable[itemKey, *itemInputs[ir.Cluster], rendered[[]byte]]("clusters"),
-		discovered: memo.NewTable[itemKey, *itemInputs[ir.Cluster], rendered[Cluster]]("discovered clusters"),
-	}
-}
-
-// Steps are what it keeps.
-func (r Renderer) Steps() []memo.Step { return []memo.Step{r.hosts, r.clusters, r.discovered} }
-
-// itemKey names an item, of which one form is kept.
-type itemKey struct {
-	routes   string // the route configuration of a virtual host; empty for a cluster
-	name     string
-	sessions bool // as in itemForm
-}
-
-// itemInputs are everything that the text of an item is made from.
-type itemInputs[T any] struct {
-	key  itemKey
+// hostInputs are everything that the text of a virtual host is made from.
+type hostInputs struct {
+	key  hostKey
 	form *itemForm
-	item T
+	host *ir.Host
 }
 
 // itemForm is what the texts of all items of a list depend on.
@@ -87,12 +69,12 @@ type itemForm struct {
 	indent   int  // of the dash, in YAML
 }
 
-// Key names the item.
-func (in *itemInputs[T]) Key() itemKey { return in.key }
+// Key names the host.
+func (in *hostInputs) Key() hostKey { return in.key }
 
 // Equal reports whether other inputs have the same text.
-func (in *itemInputs[T]) Equal(other *itemInputs[T]) bool {
-	return *in.form == *other.form && reflect.DeepEqual(&in.item, &other.item)
+func (in *hostInputs) Equal(other *hostInputs) bool {
+	return *in.form == *other.form && reflect.DeepEqual(in.host, other.host)
 }
 
 // newEmitter makes the messages of an item. It knows nothing but what the item's text may depend on.
@@ -108,23 +90,24 @@ type rendered[R any] struct {
 	err    error
 }
 
-// renderItems gives what is or was written for each item.
-func renderItems[T, R any](table itemTable[T, R], form itemForm, items []T, key func(*T) itemKey,
-	write func(*emitter, *itemWriter, *T) R,
-) ([]R, error) {
-	all := parallel.Map(items, func(some []T, results []rendered[R]) {
+// renderItems gives what is written for each item.
+func renderItems[T, R any](form itemForm, items []T, write func(*emitter, *itemWriter, *T) R) ([]R, error) {
+	return listOutputs(parallel.Map(items, func(some []T, results []rendered[R]) {
 		w := &itemWriter{form: &form}
-		render := func(in *itemInputs[T]) rendered[R] {
-			e := in.form.newEmitter()
-			output := write(e, w, &in.item)
-			return rendered[R]{output, e.err}
-		}
-		inputs := make([]*itemInputs[T], len(some))
 		for i := range some {
-			inputs[i] = &itemInputs[T]{key(&some[i]), &form, some[i]}
+			results[i] = renderItem(w, &some[i], write)
 		}
-		table.GetSome(inputs, results, render)
-	})
+	}))
+}
+
+func renderItem[T, R any](w *itemWriter, item *T, write func(*emitter, *itemWriter, *T) R) rendered[R] {
+	e := w.form.newEmitter()
+	output := write(e, w, item)
+	return rendered[R]{output, e.err}
+}
+
+// listOutputs gives what was written, or the first error.
+func listOutputs[R any](all []rendered[R]) ([]R, error) {
 	outputs := make([]R, len(all))
 	for i, r := range all {
 		if r.err != nil {
@@ -154,32 +137,37 @@ func (w *itemWriter) writeItem(e *emitter, m proto.Message) []byte {
 	return text
 }
 
-// renderHosts gives the texts of a site's virtual hosts.
-func (r Renderer) renderHosts(s site, form itemForm) ([][]byte, error) {
-	return renderItems(
-		r.hosts,
-		form,
-		s.hosts,
-		func(h *ir.Host) itemKey { return itemKey{s.name, h.Domain, form.sessions} },
-		func(e *emitter, w *itemWriter, h *ir.Host) []byte { return w.writeItem(e, e.newVirtualHost(h)) },
-	)
+// renderHosts gives the texts of a site's virtual hosts, those that are kept or new ones.
+func renderHosts(kept HostTexts, s site, form itemForm) ([][]byte, error) {
+	return listOutputs(parallel.Map(s.hosts, func(some []ir.Host, results []rendered[[]byte]) {
+		w, inputs := &itemWriter{form: &form}, make([]*hostInputs, len(some))
+		for i := range some {
+			host := some[i] // and not a part of the list, which would be kept with it
+			inputs[i] = &hostInputs{hostKey{s.name, host.Domain, form.sessions}, &form, &host}
+		}
+		kept.GetSome(inputs, results, func(in *hostInputs) rendered[[]byte] {
+			return renderItem(w, in.host, func(e *emitter, w *itemWriter, h *ir.Host) []byte {
+				return w.writeItem(e, e.newVirtualHost(h))
+			})
+		})
+	}))
 }
 
 // renderClusters gives the texts of clusters.
-func (r Renderer) renderClusters(clusters []ir.Cluster, form itemForm) ([][]byte, error) {
-	return renderItems(r.clusters, form, clusters, func(c *ir.Cluster) itemKey { return itemKey{name: c.Name} },
-		func(e *emitter, w *itemWriter, c *ir.Cluster) []byte { return w.writeItem(e, e.newCluster(c)) })
+func renderClusters(clusters []ir.Cluster, form itemForm) ([][]byte, error) {
+	return renderItems(form, clusters, func(e *emitter, w *itemWriter, c *ir.Cluster) []byte {
+		return w.writeItem(e, e.newCluster(c))
+	})
 }
 
-// renderDiscovered gives clusters with their endpoints apart.
-func (r Renderer) renderDiscovered(clusters []ir.Cluster) ([]Cluster, error) {
-	form := itemForm{binary: true, served: true}
-	return renderItems(r.discovered, form, clusters, func(c *ir.Cluster) itemKey { return itemKey{name: c.Name} },
+// RenderClusters gives clusters with their endpoints apart.
+func RenderClusters(clusters []ir.Cluster) ([]Cluster, error) {
+	return renderItems(itemForm{binary: true, served: true}, clusters,
 		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster { return e.newDiscoveredCluster(c) })
 }
 
 // writeBootstrap writes a bootstrap as YAML.
-func (r Renderer) writeBootstrap(e *emitter, bootstrap proto.Message, config *ir.Config) ([]byte, error) {
+func writeBootstrap(e *emitter, bootstrap proto.Message, config *ir.Config) ([]byte, error) {
 	sites := map[string]site{}
 	for _, l := range config.Listeners {
 		for _, s := range listSites(l) {
@@ -195,9 +183,9 @@ func (r Renderer) writeBootstrap(e *emitter, bootstrap proto.Message, config *ir
 				return nil, false
 			}
 			form.sessions = tallyHosts(sites[m.Name].hosts...).Most()
-			texts, err = r.renderHosts(sites[m.Name], form)
+			texts, err = renderHosts(nil, sites[m.Name], form)
 		case *clusterv3.Cluster:
-			texts, err = r.renderClusters(config.Clusters, form)
+			texts, err = renderClusters(config.Clusters, form)
 		default:
 			return nil, false
 		}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/memo"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -42,9 +41,9 @@ func newWorld() *world {
 	return w
 }
 
-// TestRenderer writes one configuration after another with one Renderer. Each differs from newWorld in one thing, and is
-// what a Renderer that keeps nothing writes.
-func TestRenderer(t *testing.T) {
+// TestRender writes configurations that differ from newWorld in one thing, and the virtual hosts with what was kept: they
+// are what is written without.
+func TestRender(t *testing.T) {
 	edits := []struct {
 		name string
 		edit func(*world)
@@ -60,23 +59,36 @@ func TestRenderer(t *testing.T) {
 		{"the plugin's configuration", func(w *world) { w.settings.PluginJSON = []byte("{}") }},
 		{"a long configuration, which is written once", func(w *world) { w.settings.PluginJSON = []byte(strings.Repeat("a ", 5000) + "b") }},
 	}
-	r := NewRenderer()
-	base := writeWorld(t, r, newWorld())
+	kept := NewHostTexts()
+	base := writeWorld(t, newWorld())
 	for _, e := range edits {
 		w := newWorld()
 		e.edit(w)
-		got, want := writeWorld(t, r, w), writeWorld(t, Renderer{}, w)
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: what is written depends on what was kept", e.name)
+		for _, w := range []*world{newWorld(), w} {
+			if !reflect.DeepEqual(writeHosts(t, kept, w), writeHosts(t, nil, w)) {
+				t.Errorf("%s: what is written depends on what was kept", e.name)
+			}
 		}
-		if reflect.DeepEqual(got, base) {
+		if reflect.DeepEqual(writeWorld(t, w), base) {
 			t.Errorf("%s: nothing depends on it", e.name)
 		}
-		if !reflect.DeepEqual(writeWorld(t, r, newWorld()), base) {
-			t.Errorf("%s: back again, something else is written", e.name)
-		}
-		memo.Sweep(r.Steps(), true)
+		kept.Sweep()
 	}
+}
+
+// writeHosts writes the virtual hosts of a world.
+func writeHosts(t *testing.T, kept HostTexts, w *world) (all []HostText) {
+	t.Helper()
+	for _, l := range w.config.Listeners {
+		for _, s := range ListSites(l) {
+			texts, err := Assembly{Settings: w.settings}.RenderHosts(kept, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, texts...)
+		}
+	}
+	return all
 }
 
 // written is all that is written of a world.
@@ -85,13 +97,13 @@ type written struct {
 	served    []*Served
 }
 
-func writeWorld(t *testing.T, r Renderer, w *world) written {
+func writeWorld(t *testing.T, w *world) written {
 	t.Helper()
-	bootstrap, err := r.Emit(&w.config, w.settings)
+	bootstrap, err := Emit(&w.config, w.settings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	served, err := w.serve(r)
+	served, err := w.serve()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,20 +117,18 @@ func writeWorld(t *testing.T, r Renderer, w *world) written {
 	return written{bootstrap, served}
 }
 
-func (w *world) serve(r Renderer) ([]*Served, error) {
-	return r.Serve(w.config.Clusters, w.settings, []GatewayConfig{{Config: &w.config}})
+func (w *world) serve() ([]*Served, error) {
+	return Serve(w.config.Clusters, w.settings, []GatewayConfig{{Config: &w.config}})
 }
 
-// TestItemFaults shows that the fault of one item is that of the whole, and is not forgotten.
+// TestItemFaults shows that the fault of one item is that of the whole.
 func TestItemFaults(t *testing.T) {
-	r, w := NewRenderer(), newWorld()
+	w := newWorld()
 	w.config.Clusters[1].Name = "\xff"
-	for range 2 {
-		if _, err := r.Emit(&w.config, w.settings); err == nil {
-			t.Error("no error of the bootstrap")
-		}
-		if _, err := w.serve(r); err == nil {
-			t.Error("no error of the discovered clusters")
-		}
+	if _, err := Emit(&w.config, w.settings); err == nil {
+		t.Error("no error of the bootstrap")
+	}
+	if _, err := w.serve(); err == nil {
+		t.Error("no error of the discovered clusters")
 	}
 }

@@ -82,22 +82,22 @@ type GatewayConfig struct {
 }
 
 // Serve gives the configurations of Gateways for a server. Clusters are those of all of them.
-func (r Renderer) Serve(clusters []ir.Cluster, settings Settings, gateways []GatewayConfig) ([]*Served, error) {
+func Serve(clusters []ir.Cluster, settings Settings, gateways []GatewayConfig) ([]*Served, error) {
 	a := Assembly{Settings: settings}
-	packed, err := r.packClusters(clusters)
+	packed, err := packClusters(clusters)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]*Served, len(gateways))
 	for i, g := range gateways {
-		if all[i], err = r.serveGateway(a, packed, g); err != nil {
+		if all[i], err = serveGateway(a, packed, g); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Served, error) {
+func serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Served, error) {
 	if g.Keys != nil {
 		var err error
 		if a, err = a.WithKeys(g.Keys); err != nil {
@@ -110,7 +110,7 @@ func (r Renderer) serveGateway(a Assembly, clusters map[string]Cluster, g Gatewa
 	}
 	for _, l := range g.Listeners {
 		for _, s := range listSites(l) {
-			if err := r.packSite(a, d, g, s); err != nil {
+			if err := packSite(a, d, g, s); err != nil {
 				return nil, err
 			}
 		}
@@ -213,8 +213,8 @@ func (p Packed) Equal(other Packed) bool {
 func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
 
 // packClusters gives clusters and their endpoints by name.
-func (r Renderer) packClusters(clusters []ir.Cluster) (map[string]Cluster, error) {
-	all, err := r.renderDiscovered(clusters)
+func packClusters(clusters []ir.Cluster) (map[string]Cluster, error) {
+	all, err := RenderClusters(clusters)
 	named := make(map[string]Cluster, len(all))
 	for _, c := range all {
 		named[c.Name] = c
@@ -222,11 +222,10 @@ func (r Renderer) packClusters(clusters []ir.Cluster) (map[string]Cluster, error
 	return named, err
 }
 
-// packSite adds a site's route configuration, and those of its shards. Its virtual hosts are packed one by one, unless that was done
-// before.
-func (r Renderer) packSite(a Assembly, d *Served, g GatewayConfig, s site) error {
+// packSite adds a site's route configuration, and those of its shards. Its virtual hosts are packed one by one.
+func packSite(a Assembly, d *Served, g GatewayConfig, s site) error {
 	sessions := tallyHosts(s.hosts...).Most()
-	hosts, err := r.renderHosts(site{name: g.Gateway + "/" + s.name, hosts: s.hosts}, a.hostForm(sessions))
+	hosts, err := renderHosts(nil, site{name: g.Gateway + "/" + s.name, hosts: s.hosts}, a.hostForm(sessions))
 	if err == nil && g.Keys != nil {
 		written := make([]WrittenHost, len(hosts))
 		for i := range hosts {

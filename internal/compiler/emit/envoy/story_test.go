@@ -143,7 +143,7 @@ func TestSecretsAreAskedFor(t *testing.T) {
 		"plain HTTP": {nil, 0}, "TLS to whoever asks": {&ir.UpstreamTLS{}, 0}, "TLS with the certificate": {&ir.UpstreamTLS{Client: &client}, 1},
 	} {
 		clusters := []ir.Cluster{{Name: "c", Localities: []ir.Locality{{TLS: c.tls}}}}
-		served, err := Renderer{}.Serve(clusters, Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()},
+		served, err := Serve(clusters, Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()},
 			[]GatewayConfig{{Gateway: "shop/edge", Config: &ir.Config{Listeners: edge, Clusters: clusters}}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

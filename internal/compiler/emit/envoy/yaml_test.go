@@ -24,12 +24,12 @@ func newSettings() envoy.Settings {
 
 // emit writes a bootstrap.
 func emit(config *ir.Config, settings envoy.Settings) ([]byte, error) {
-	return envoy.Renderer{}.Emit(config, settings)
+	return envoy.Emit(config, settings)
 }
 
 // serve writes a configuration for a server.
 func serve(config *ir.Config, settings envoy.Settings) (*envoy.Served, error) {
-	all, err := envoy.Renderer{}.Serve(config.Clusters, settings, []envoy.GatewayConfig{{Config: config}})
+	all, err := envoy.Serve(config.Clusters, settings, []envoy.GatewayConfig{{Config: config}})
 	if err != nil {
 		return nil, err
 	}

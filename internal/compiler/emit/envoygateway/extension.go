@@ -98,11 +98,7 @@ func (e *emitter) findOtherExtension(r *sessionRule) string {
 			continue
 		}
 		spec := childObject(e.editDocument(p), "spec")
-		refs := listObjects(spec, "targetRefs")
-		if one, is := spec["targetRef"].(jsonObject); is {
-			refs = append(refs, one)
-		}
-		for _, ref := range refs {
+		for _, ref := range listTargets(spec) {
 			if stringField(ref, "kind") == r.Route.Kind && stringField(ref, "name") == r.Route.Name {
 				return p.Key()
 			}

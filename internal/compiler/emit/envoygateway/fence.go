@@ -86,11 +86,7 @@ func targetsGateway(p *ir.Object, doc jsonObject, g *ir.Gateway) (aims, whole bo
 		return false, false
 	}
 	spec := childObject(doc, "spec")
-	refs := listObjects(spec, "targetRefs")
-	if one, is := spec["targetRef"].(jsonObject); is {
-		refs = append(refs, one)
-	}
-	for _, ref := range refs {
+	for _, ref := range listTargets(spec) {
 		if stringField(ref, "kind") == "Gateway" && stringField(ref, "name") == g.Name {
 			aims, whole = true, whole || stringField(ref, "sectionName") == ""
 		}

@@ -176,9 +176,8 @@ func (e *emitter) setEnvironment(spec jsonObject) {
 
 // checkProxy reports settings of the user's with which sessions lose something.
 func (e *emitter) checkProxy(p *ir.Object, spec jsonObject) {
-	if stringField(spec, "routingType") == "Service" {
-		e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, "spec.routingType",
-			"Envoy sees Services and not their endpoints: no session sticks")
+	if stringField(spec, "routingType") == byService {
+		e.rep.NotSupportedBy(report.TargetLacks, p.Subject, targetName, "spec.routingType", noEndpoints)
 	}
 	for _, name := range []string{"mergeBackends", "mergeGateways"} {
 		if on, set := spec[name]; set && on != false {

@@ -165,6 +165,11 @@ func (e *emitter) findObstacle(r *sessionRule, led bool) (path, why string) {
 		return r.path().Child("backendRefs").String(),
 			"with filters on its backendRefs Envoy Gateway chooses by weight before it looks for the session's host"
 	}
+	if led {
+		if why := r.ExplainUnequalRefs(e.findRuleDocument(r), "backendRefs"); why != "" {
+			return r.path().Child("backendRefs").String(), why
+		}
+	}
 	if kind := e.findFullFilter(r, len(e.listHidden(led))); kind != "" {
 		return r.path().Child("filters").String(),
 			"its " + kind + " removes as many headers as one can, and the internal header has to be removed too"

@@ -18,7 +18,7 @@ func leaveOutOwnOutput(plan *ir.Plan, rep *report.Report) *ir.Plan {
 	for _, route := range plan.Routes {
 		if at, why := findOwnMark(route); why != nil {
 			own[route.Ref] = true
-			rep.ErrorAt(report.TargetLacks, route.Subject, at, why.ErrorBody())
+			rep.ErrorAt(report.InvalidField, route.Subject, at, why.ErrorBody())
 		}
 	}
 	if len(own) == 0 {
@@ -100,6 +100,7 @@ func (e *emitter) reportUnsupported() {
 		}
 	}
 	e.reportMissed()
+	e.reportRoutingByService()
 	for _, r := range e.plan.HostRoutes {
 		e.rep.NotSupportedBy(report.TargetLacks, r.Subject, targetName, "kind", "Envoy Gateway does not know "+r.Kind)
 	}

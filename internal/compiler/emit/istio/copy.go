@@ -99,11 +99,33 @@ func matchNames(rule *ir.AttachedRule) [][]string {
 	return all
 }
 
-// takesCopies tells whether a split can have its copies. If not, it goes without sessions, and is told.
+// takesCopies tells whether a rule can have the copies that one session over its backends needs. If not, it goes without
+// sessions, and is told.
 func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
-	if !isSplit(rule) {
+	if rule.Sessions.PerBackend {
 		return true
 	}
+	if why := e.explainUnequalRefs(rule); why != "" {
+		e.withhold(rule, rulePath(rule), why)
+		return false
+	}
+	return !isSplit(rule) || e.hasRoom(rule)
+}
+
+// explainUnequalRefs says which of a rule's references differ that lead to one backend.
+func (e *emitter) explainUnequalRefs(rule *ir.AttachedRule) string {
+	if len(rule.Backends) < 2 {
+		return ""
+	}
+	whole := e.parse(&rule.Route.Object)
+	if isVirtual(rule.Rule) {
+		return rule.ExplainUnequalRefs(entriesOf(childOf(whole, "spec"), "http")[rule.Index], "route")
+	}
+	return rule.ExplainUnequalRefs(findRule(whole, rule.Rule), "backendRefs")
+}
+
+// hasRoom tells whether a split has room for its copies. If not, it goes without sessions, and is told.
+func (e *emitter) hasRoom(rule *ir.AttachedRule) bool {
 	if n := len(rule.DistinctBackends()); n > policyconfig.MaxLeads {
 		e.withhold(
 			rule,
@@ -218,6 +240,7 @@ func (r *ledRule) addGateways(plan *ir.Plan, first *ir.Gateway) {
 // addCopies adds the copies of all splits.
 func (e *emitter) addCopies() {
 	led, by := e.findLed()
+	e.reportMissed(led)
 	done := map[*ir.RouteObject]bool{}
 	for _, r := range led {
 		switch {

@@ -48,7 +48,7 @@ func (e *emitter) mayWrite(p *proxySet) bool {
 		return false
 	}
 	may := true
-	kinds := []string{"EnvoyFilter"}
+	kinds := []string{kindEnvoyFilter}
 	if !e.isNative() {
 		kinds = append(kinds, e.extensionKind())
 	}

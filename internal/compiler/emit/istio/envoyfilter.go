@@ -73,7 +73,7 @@ func (e *emitter) newPatches(p *proxySet, patches []any) document {
 	} else {
 		p.addSelector(spec)
 	}
-	return e.newDocument("networking.istio.io/v1alpha3", "EnvoyFilter", p, spec)
+	return e.newDocument("networking.istio.io/v1alpha3", kindEnvoyFilter, p, spec)
 }
 
 // newPatch is one of an EnvoyFilter's. All are for the listeners, routes and clusters of gateways.

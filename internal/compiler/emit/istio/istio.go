@@ -24,7 +24,10 @@ import (
 const Target = "istio"
 
 // Kinds are those that Istio serves, and limpet reads for what it writes beside them.
-var Kinds = []schema.GroupVersionKind{{Group: gatewayv1.GroupName, Version: "v1", Kind: object.KindListenerSet}}
+var Kinds = []schema.GroupVersionKind{
+	{Group: gatewayv1.GroupName, Version: "v1", Kind: object.KindListenerSet},
+	{Group: "networking.istio.io", Version: "v1alpha3", Kind: kindEnvoyFilter},
+}
 
 // Options is what the user says besides the documents.
 type Options struct {

@@ -1,0 +1,83 @@
+package follow
+
+import (
+	"iter"
+	"maps"
+	"slices"
+)
+
+// earlier has what things were when changes were last taken, by their keys: those that may be others since.
+type earlier[K comparable, V any] map[K]V
+
+// note notes what something is, before it may become something else.
+func (e earlier[K, V]) note(key K, now V) {
+	if _, noted := e[key]; !noted {
+		e[key] = now
+	}
+}
+
+// counted counts how many parts have something, by its key. It knows what is there now and was not when changes were
+// last taken, and the reverse.
+type counted[K comparable] struct {
+	now map[K]int
+	was earlier[K, int]
+}
+
+func newCounted[K comparable]() counted[K] { return counted[K]{map[K]int{}, earlier[K, int]{}} }
+
+// add counts in or out.
+func (c counted[K]) add(key K, by int) {
+	c.was.note(key, c.now[key])
+	count(c.now, key, by)
+}
+
+// others gives the keys that have come, there, or gone.
+func (c counted[K]) others() iter.Seq2[K, bool] {
+	return func(yield func(K, bool) bool) {
+		for key, was := range c.was {
+			if there := c.now[key] > 0; there != (was > 0) && !yield(key, there) {
+				return
+			}
+		}
+	}
+}
+
+// isSame tells whether none has.
+func (c counted[K]) isSame() bool {
+	for range c.others() {
+		return false
+	}
+	return true
+}
+
+// count counts a key in or out.
+func count[K comparable](counts map[K]int, key K, by int) {
+	if counts[key] += by; counts[key] == 0 {
+		delete(counts, key)
+	}
+}
+
+// manyTouched is from how many touched items on an order is made anew, not mended.
+const manyTouched = 256
+
+// mendOrder brings a list of names in order up to date with those that have been touched.
+func mendOrder(names []string, touched []string, isThere func(string) bool, compare func(a, b string) int) []string {
+	if len(touched) > manyTouched {
+		known := make(map[string]bool, len(names)+len(touched))
+		for _, n := range slices.Concat(names, touched) {
+			known[n] = true
+		}
+		maps.DeleteFunc(known, func(n string, _ bool) bool { return !isThere(n) })
+		return slices.SortedFunc(maps.Keys(known), compare)
+	}
+	for _, n := range touched {
+		at, known := slices.BinarySearchFunc(names, n, compare)
+		switch there := isThere(n); {
+		case there && !known:
+			names = slices.Insert(names, at, n)
+		case !there && known:
+			names = slices.Delete(names, at, at+1)
+		}
+	}
+	return names
+}
