@@ -265,7 +265,7 @@ dist/variants/wasm-opt-%.wasm: dist/limpet.wasm
 	@tools/step.sh "building $@" wasm-opt -$* --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals -o $@ $<
 
 .PHONY: bench-compiler
-bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000 and 10,000 routes, time, memory, recompiling, following changes
+bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000 and 10,000 routes, time, memory, following changes
 	go test -run '^$$' -bench 'Command|Follow' -benchtime $(or $(BENCHTIME),3x) -timeout 30m ./cmd/limpet ./compiler
 
 # For changes that must change nothing: two builds, six thousand inputs, three minutes (see tools/same/main.go).

@@ -14,7 +14,7 @@ import (
 // its listeners.
 type acknowledged struct {
 	lock sync.Mutex
-	// since is when that began; Gateways whose listeners an Envoy has acknowledged are not in it.
+	// since is when a Gateway's listeners were first without an Envoy that has acknowledged them; others are not in it.
 	since map[string]time.Time
 	// last is when an Envoy was last seen to have them, of Gateways of which one was.
 	last map[string]time.Time
@@ -33,8 +33,8 @@ func (c *Controller) Acknowledged() {
 	c.AcknowledgedElsewhere()
 }
 
-// AcknowledgedElsewhere says that those of other processes may have. It has statuses written where that makes a
-// difference to them.
+// AcknowledgedElsewhere says that Envoys of other processes may have acknowledged listeners. Statuses are written anew
+// where that changes them.
 func (c *Controller) AcknowledgedElsewhere() {
 	if c.Notify != nil && c.lookAtAcknowledged(time.Now()) {
 		c.Changed()
@@ -90,8 +90,8 @@ func (a *acknowledged) noteCompiled(all []*envoy.Served) {
 	}
 }
 
-// unacknowledged lists the Gateways whose listeners no Envoy has acknowledged, and has statuses looked at again when
-// the first grace ends.
+// unacknowledged lists the Gateways whose listeners no Envoy has acknowledged, and makes statuses be computed again
+// when the first grace ends.
 func (c *Controller) unacknowledged(now time.Time) map[string]compiler.Unacknowledged {
 	c.lookAtAcknowledged(now)
 	a := &c.acknowledged

@@ -78,7 +78,7 @@ func listenerAddress(name string) string {
 	return name
 }
 
-// difference is what has become of a resource: it is another one under its name, or it is new, or gone.
+// difference is a resource that has changed, is new, or is gone.
 type difference struct {
 	name          string
 	isNew, isGone bool

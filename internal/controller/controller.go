@@ -87,7 +87,7 @@ type Controller struct {
 	// Again, if there is one, has Changes tell of a change once more. The sources are objects of an API server then, whose
 	// namespaces take turns.
 	Again func()
-	// Strict has Start fail when a file is no good, in place of going on without it.
+	// Strict makes Start fail on an invalid file, in place of going on without it.
 	Strict bool
 	// Probe says that the Envoy runs here: a listener at an address that this machine has not, or not free, is left out,
 	// and the address is tried again.
@@ -140,7 +140,7 @@ type loop struct {
 	failure   string      // why the last pass failed, empty where it did not, or of another input
 }
 
-// remembered is what a pass leaves to the next ones.
+// remembered is the state that a pass leaves to the next one.
 type remembered struct {
 	follower  *compiler.Follower
 	given     []compiler.Source // to the follower
@@ -161,7 +161,7 @@ type remembered struct {
 	refusedSince time.Time
 }
 
-// Start reads and compiles the input, and publishes what it comes to, before anything is kept up to date.
+// Start reads and compiles the input, and publishes the result, before Run keeps it up to date.
 func (c *Controller) Start() (*compiler.Result, error) {
 	begun := time.Now()
 	var err error
@@ -237,7 +237,7 @@ func (c *Controller) callAgain(at time.Time) {
 	c.loop.turn = time.AfterFunc(time.Until(at), c.Again)
 }
 
-// takeTurn takes from an input the changes whose turn it is not yet. It gives the time of the first sign of a change
+// takeTurn removes from an input the changes whose turn has not come. It gives the time of the first sign of a change
 // that is in it, and when the next turn is.
 func (c *Controller) takeTurn(in *Input, since time.Time) (time.Time, time.Time) {
 	if c.Again == nil {
@@ -286,7 +286,7 @@ func (c *Controller) pass(since time.Time) {
 	c.collect()
 }
 
-// compileHeld compiles the input that was read last, without what is no good in it.
+// compileHeld compiles the input that was read last, with the last good version of invalid files.
 func (c *Controller) compileHeld() (*pass, error) {
 	p, err := c.loop.held.compile(c.loop.input, c.compile, c.Stderr)
 	if err == nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/message"
 )
 
-// held are the files that are no good as they are. They hold back nobody else's changes: what such a file said when it
-// was good goes on, and one that never was is left out. Where all that is wrong with a file is that objects in it are
-// not supported, these are held alone.
+// held are the invalid files. They hold back no changes of other files: the last good version of such a file stays in
+// effect, and one that was never good is left out. Where the only fault of a file is that some of its objects are not
+// supported, these alone are held.
 type held struct {
 	// strict says that no file is left out at the beginning.
 	strict bool
@@ -26,7 +26,7 @@ type held struct {
 
 // heldFile is a file that is held.
 type heldFile struct {
-	// data is what it says, and instead what is taken of it; nil for nothing.
+	// data is the file's content, and instead the content that is used; nil for none.
 	data    []byte
 	instead *compiler.Source
 	// absent has the objects that are held alone, and whether they are left out by that; nil where the whole file is held.
@@ -142,7 +142,7 @@ func (h *held) listFaults() (all compiler.Errors) {
 	return all
 }
 
-// putBack gives the sources with those that are held as they were when they were accepted.
+// putBack returns the sources, with the held ones as they were when they were last accepted.
 func (h *held) putBack(sources []compiler.Source) []compiler.Source {
 	if len(h.files) == 0 {
 		return sources
@@ -158,7 +158,7 @@ func (h *held) putBack(sources []compiler.Source) []compiler.Source {
 	return all
 }
 
-// before gives what a file said when it was accepted last; false if it never was.
+// before returns a file as it was last accepted; false if it never was.
 func (h *held) before(name string) (compiler.Source, bool) {
 	if h.accepted == nil {
 		return compiler.Source{}, false

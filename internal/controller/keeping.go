@@ -42,7 +42,7 @@ func (k *keeping) begin(server *xds.Server) (done, none func()) {
 	return func() { remove(0) }, func() { remove(of) }
 }
 
-// withhold has the server withhold what is not remembered.
+// withhold makes the server withhold what is not remembered yet.
 func (k *keeping) withhold(server *xds.Server) {
 	k.lock.Lock()
 	defer k.lock.Unlock()

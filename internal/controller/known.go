@@ -21,7 +21,7 @@ type Known struct {
 	Remote bool             `json:"remote,omitempty"`
 }
 
-// Known gives what is known now.
+// Known returns what is known now.
 func (c *Controller) Known() Known {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -47,7 +47,7 @@ func (c *Controller) Known() Known {
 	return k
 }
 
-// Set puts it into the options of a compilation of the same objects, for verdicts as those of whoever knows it.
+// Set puts what is known into the options of a compilation of the same objects, so that it comes to the same verdicts.
 func (k *Known) Set(o *compiler.Options) {
 	o.Incumbents = k.Incumbents
 	maps.DeleteFunc(k.Left, func(_ string, pod *compiler.SelectedPod) bool { return pod == nil })

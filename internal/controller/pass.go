@@ -10,16 +10,16 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
-// pass is what an input comes to at a time.
+// pass is one compilation of an input, and its result.
 type pass struct {
 	input Input
 	now   time.Time
-	// update is what the follower made of it last, and result the configuration.
+	// update is the follower's last update of it, and result the configuration.
 	update *compiler.Update
 	result *compiler.Result
 	// warnings are the problems that it is the first to find.
 	warnings []compiler.Problem
-	// ended says of routes which of their sessions it has ended.
+	// ended are the problems of routes whose sessions the pass has ended.
 	ended []compiler.Problem
 	// repeats says that the input is that of the pass before.
 	repeats bool
@@ -97,7 +97,7 @@ func (c *Controller) options(in Input) compiler.Options {
 	return o
 }
 
-// update has the follower take the input, and once more if addresses have passed to other pods by it.
+// update passes the input to the follower, and once more if the input moves addresses to other pods.
 func (c *Controller) update(p *pass) error {
 	if err := c.follow(p, nil); err != nil {
 		return err
@@ -116,7 +116,8 @@ func (c *Controller) update(p *pass) error {
 	return c.follow(p, moved)
 }
 
-// follow has the follower take the input, with what is remembered. Moved are the addresses of which that is news.
+// follow passes the input to the follower, with what is remembered. moved are the addresses that have passed to other
+// pods.
 func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
 	changes := compiler.Changes{
 		Keys: p.input.Keys, Scopes: p.input.Scopes, Time: p.now, Moved: moved, Unusable: c.remembered.unusable,
@@ -147,8 +148,8 @@ func (p *pass) listFiles() []string {
 	return names
 }
 
-// Addresses that have passed to other pods are settled once all Envoys know that. It is looked soon, then less and less
-// often: each Envoy has them when it knows itself, and what is left to do is to forget the difference.
+// Addresses that have passed to other pods are settled once all Envoys know it. The controller checks soon, then less
+// and less often: nothing but forgetting the difference is left to do then.
 const (
 	settleSoon = 100 * time.Millisecond
 	settleLate = time.Minute

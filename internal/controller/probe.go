@@ -54,7 +54,7 @@ func (c *Controller) updateProbed(p *pass) error {
 }
 
 // overlaps tells whether Envoy's own listener at one address would keep limpet from listening at another for a moment.
-// Envoy itself can have both: of what it can't have after all it says so.
+// Envoy itself can listen on both, and rejects what it can't.
 func overlaps(at, own netip.AddrPort) bool {
 	return at.Port() == own.Port() && (at.Addr() == own.Addr() || at.Addr().IsUnspecified() || own.Addr().IsUnspecified())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
-// publish gives the server what a pass came to, for a change that was seen at a time, and says in a line what is
-// different; empty for nothing to say. It does not wait for Envoys.
+// publish gives the server the result of a pass, for a change that was seen at a time. It returns a line about what is
+// different; empty for nothing. It does not wait for Envoys.
 func (c *Controller) publish(since time.Time, p *pass) (string, error) {
 	c.lock.Lock()
 	news := c.remembered.news
@@ -37,8 +37,8 @@ func (c *Controller) publish(since time.Time, p *pass) (string, error) {
 	), err
 }
 
-// serve gives the server a snapshot for each Gateway. It counts those that this changes, and says what is different
-// where there is one for all.
+// serve gives the server a snapshot for each Gateway. It counts those that change and, where one is for all Gateways,
+// says what is different.
 func (c *Controller) serve(since time.Time, p *pass) (changed int, different string) {
 	r := &c.remembered
 	r.unused, r.unserved, different = p.result.LongestUnused, false, nothingDifferent
@@ -77,7 +77,7 @@ func (c *Controller) serve(since time.Time, p *pass) (changed int, different str
 	return changed, different
 }
 
-// Ports gives where the listeners listen that a Gateway's proxies are served; it is not known before the first
+// Ports returns the ports of the listeners that a Gateway's proxies are served; they are not known before the first
 // compilation.
 func (c *Controller) Ports(gateway string) (all []proxies.Port, known bool) {
 	c.lock.Lock()

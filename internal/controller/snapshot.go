@@ -19,7 +19,7 @@ type published struct {
 	snapshot *xds.Snapshot
 }
 
-// follow is what they are served next. A resource that has not changed is the same one.
+// follow is what the proxies are served next. A resource that has not changed stays the same value.
 func (p published) follow(since time.Time, d *envoy.Served) published {
 	edits := map[xds.Type]xds.Edit{}
 	for _, lists := range []struct {

@@ -18,9 +18,9 @@ type statuses struct {
 	due   *time.Timer
 }
 
-// Statuses says what statuses objects shall have by what was decided last, as far as it is something else than the last
-// time, and those of some objects, or all; nothing if nothing was decided. Current gives the statuses that they have.
-// No change waits for more than what is known being taken together.
+// Statuses computes desired statuses by the last decisions: those that have changed since the last call and those of
+// some objects, or all; nothing if nothing was decided. current gives the statuses that objects have. A change waits
+// only while the inputs of statuses are gathered, and not for their computation.
 func (c *Controller) Statuses(
 	current func(object.Ref) json.RawMessage, some []object.Ref, all bool,
 ) (*compiler.CheckResult, error) {
@@ -82,7 +82,7 @@ func visitOther[K comparable, V any](was, now map[K]V, visit func(K)) {
 	}
 }
 
-// note has statuses asked for again when one of them becomes another by time alone.
+// note makes ask be called when a status changes by time alone.
 func (s *statuses) note(checked *compiler.CheckResult, ask func()) {
 	if s.until == nil || checked.All {
 		s.until = map[object.Ref]time.Time{}
@@ -145,8 +145,7 @@ func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*
 // Done counts the compilations and checks so far.
 func (c *Controller) Done() int64 { return c.done.Load() }
 
-// Answered says that an Envoy has taken a change as a whole, or rejected something. Statuses depend on what is rejected
-// alone.
+// Answered says that an Envoy has taken a whole change, or has rejected some of it. Statuses depend only on rejections.
 func (c *Controller) Answered(rejects bool) {
 	if rejects || c.rejected.Load() {
 		c.Changed()

@@ -2,10 +2,12 @@ package controller
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -85,5 +87,51 @@ func TestStatusesOfFacts(t *testing.T) {
 	now[one] = `{"conditions":[]}`
 	if ask(one) != "Gateway one" || now[one] == `{"conditions":[]}` || len(now[one]) != len(right) {
 		t.Errorf("somebody else has written, and it has %s, want %s", now[one], right)
+	}
+}
+
+// TestListOther: each fact that is another one now, new or gone names the object that it is about, and time those whose
+// statuses it changes; once.
+func TestListOther(t *testing.T) {
+	route, at := object.ParseKey(object.KindHTTPRoute, "a/r"), time.Unix(1000, 0)
+	for name, c := range map[string]struct {
+		one, other compiler.Served
+		want       string
+	}{
+		"rejected": {
+			compiler.Served{Rejected: map[string]string{"a/web": "words"}},
+			compiler.Served{Rejected: map[string]string{"a/web": "others"}}, "Gateway a/web",
+		},
+		"proxies": {
+			compiler.Served{Proxies: map[string]compiler.Proxies{"a/web": {Message: "none"}}},
+			compiler.Served{Proxies: map[string]compiler.Proxies{"a/web": {Message: "one"}}}, "Gateway a/web",
+		},
+		"unacknowledged": {
+			compiler.Served{Unacknowledged: map[string]compiler.Unacknowledged{"a/web": {Grace: true}}},
+			compiler.Served{Unacknowledged: map[string]compiler.Unacknowledged{"a/web": {}}}, "Gateway a/web",
+		},
+		"parameters": {
+			compiler.Served{ClassParameters: map[string]string{"limpet": "words"}},
+			compiler.Served{ClassParameters: map[string]string{"limpet": "others"}}, "GatewayClass limpet",
+		},
+		"ended": {
+			compiler.Served{Ended: map[object.Ref]compiler.Ended{route: {Generation: 1}}},
+			compiler.Served{Ended: map[object.Ref]compiler.Ended{route: {Generation: 2}}}, "HTTPRoute a/r",
+		},
+	} {
+		s := statuses{}
+		for i, now := range []compiler.Served{c.one, c.one, c.other, {}, {}} {
+			want := "[" + c.want + "]"
+			if i == 1 || i == 4 {
+				want = "[]"
+			}
+			if got := fmt.Sprint(s.listOther(now, at)); got != want {
+				t.Errorf("%s, step %d: %s; want %s", name, i, got, want)
+			}
+		}
+	}
+	s := statuses{until: map[object.Ref]time.Time{route: at, {Kind: "later"}: at.Add(1)}}
+	if got := fmt.Sprint(s.listOther(compiler.Served{}, at)); got != "[HTTPRoute a/r]" {
+		t.Errorf("by time: %s", got)
 	}
 }

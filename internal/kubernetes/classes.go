@@ -68,7 +68,7 @@ func (c *Classes) Run(ctx context.Context) {
 	})
 }
 
-// keep gives the classes the finalizer that need it, and takes it from the others.
+// keep adds the finalizer to the classes that need it, and removes it from the others.
 func (c *Classes) keep(ctx context.Context) (failed error) {
 	named := c.listNamed()
 	for _, class := range c.Source.listClasses(c.Controller) {
@@ -115,13 +115,13 @@ func (c *Classes) listNamed() map[string][]string {
 	return named
 }
 
-// setFinalizer gives a GatewayClass the finalizer, or takes it away, if it is still as it was read.
+// setFinalizer adds the finalizer to a GatewayClass, or removes it, if the class is still as it was read.
 func setFinalizer(ctx context.Context, client dynamic.Interface, class *gatewayv1.GatewayClass, on bool) error {
 	meta := map[string]any{"resourceVersion": class.ResourceVersion, "finalizers": finalizersOf(class, on)}
 	return patchClass(ctx, client, class.Name, meta)
 }
 
-// ReleaseClass lets a GatewayClass be deleted while Gateways name it, and has limpet serve leave it so.
+// ReleaseClass lets a GatewayClass be deleted while Gateways name it, and keeps limpet serve from undoing that.
 func ReleaseClass(ctx context.Context, client dynamic.Interface, class *gatewayv1.GatewayClass) error {
 	return patchClass(ctx, client, class.Name, map[string]any{
 		"annotations": map[string]string{v1alpha1.AnnotationUnprotected: "true"}, "finalizers": finalizersOf(class, false),
@@ -148,7 +148,7 @@ func patchClass(ctx context.Context, client dynamic.Interface, name string, meta
 	return err
 }
 
-// ignoreStale leaves out that an object has changed or gone meanwhile: its change is on its way.
+// ignoreStale ignores the errors of an object that has changed or gone meanwhile: the change is on its way.
 func ignoreStale(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

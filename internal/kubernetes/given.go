@@ -15,7 +15,7 @@ import (
 // does.
 type Given map[string][]netip.Addr
 
-// Given gives it, as it is now.
+// Given returns the current addresses.
 func (s *Source) Given() Given {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -33,7 +33,7 @@ func (s *Source) Given() Given {
 	return given
 }
 
-// Readdress has the Gateways have what they were given. Those whose proxies limpet runs are reached where their
+// Readdress sets the addresses that Gateways were given. Gateways whose proxies limpet runs are reached where their
 // statuses say.
 func (l *Listing) Readdress(given Given) error {
 	l.Proxies = map[string]compiler.Proxies{}
@@ -63,7 +63,7 @@ func parseAddresses(status json.RawMessage) []gatewayv1.GatewayStatusAddress {
 	return s.Addresses
 }
 
-// setAddresses gives a Gateway's text with addresses in place of those that it names.
+// setAddresses returns a Gateway's text with other addresses than those that it names.
 func setAddresses(gateway []byte, addresses []netip.Addr) ([]byte, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(gateway, &fields); err != nil {

@@ -24,8 +24,8 @@ type Keyring struct {
 	Log             *slog.Logger
 	// Changed is called when another ring has come.
 	Changed func()
-	// Every is how long a key signs; 0 leaves the ring as it is. Overlap is how long it verifies after that at least, and
-	// whether that is known yet: nothing rotates before.
+	// Every is how long a key signs; 0 leaves the ring as it is. Overlap is the least time that it verifies after that,
+	// and whether that is known yet: nothing rotates before.
 	Every   time.Duration
 	Overlap func() (longest time.Duration, known bool)
 
@@ -85,7 +85,7 @@ func (k *Keyring) Ring() policyconfig.KeyRing {
 	return k.ring
 }
 
-// Fault says what is wrong with the Secret as it is now, while the last good ring stays.
+// Fault says what is wrong with the current Secret. The last good ring stays in use meanwhile.
 func (k *Keyring) Fault() Fault {
 	k.lock.Lock()
 	defer k.lock.Unlock()

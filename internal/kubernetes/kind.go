@@ -38,7 +38,7 @@ var selectors = map[schema.GroupKind]string{{Kind: "Secret"}: "type=kubernetes.i
 // labelSelectors leave out what is limpet's own.
 var labelSelectors = map[schema.GroupKind]string{{Kind: "ConfigMap"}: "!" + memoryLabel}
 
-// crds are where an API server keeps what it knows of all other kinds.
+// crds is the resource of CustomResourceDefinitions.
 var crds = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 
 // findCustomKinds gives the resources of the kinds that the compiler reads and whose CRDs are established.

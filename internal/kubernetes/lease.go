@@ -13,10 +13,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Lease is what the processes that do the same agree by on which of them writes statuses. Each writes its name and the
-// time into one object of the API server, and takes over what another has not written for leaseDuration by its own
-// clock. It is client-go's leaderelection in its plainest form: the package itself brings all of client-go's informers,
-// a quarter of the time of a first build.
+// Lease lets replicas agree which one of them writes statuses. Each writes its name and the time into one object of the
+// API server, and takes over what another has not written for leaseDuration by its own clock. It is client-go's
+// leaderelection in its plainest form: the package itself brings all of client-go's informers, a quarter of the time of
+// a first build.
 type Lease struct {
 	Config          *rest.Config
 	Namespace, Name string
@@ -57,8 +57,8 @@ type leaseClient interface {
 type candidate struct {
 	Lease
 	client leaseClient
-	// version is that of the object as it was seen last, and since when it is that: no clock but this process's own is
-	// trusted.
+	// version is the object's resourceVersion as it was last seen, and since is when it was first seen: only this
+	// process's clock is trusted.
 	version string
 	since   time.Time
 	wrote   time.Time // when the last write of this process began that the API server took
@@ -120,7 +120,7 @@ func (c *candidate) tell(ctx context.Context, err error) {
 	c.told = words
 }
 
-// try takes the lease, or keeps it, before an end. Where it does neither without an error, another has it.
+// try takes the lease, or renews it, until end. It returns false without an error where another process has it.
 func (c *candidate) try(ctx context.Context, end time.Time) (leads bool, err error) {
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
@@ -147,7 +147,7 @@ func (c *candidate) try(ctx context.Context, end time.Time) (leads bool, err err
 	return c.written(lease, began, err)
 }
 
-// written notes what a write came to. That another has written meanwhile is an error: who leads is in what comes next.
+// written notes the result of a write. A conflict is an error: the next read says who leads.
 func (c *candidate) written(lease *coordinationv1.Lease, began time.Time, err error) (leads bool, _ error) {
 	if err != nil {
 		return false, err

@@ -15,13 +15,13 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// ourLabels are those of what limpet has made in its namespace; Secrets of others it only reads.
+// ourLabels are the labels of objects that limpet makes in its namespace. It only reads Secrets without them.
 func ourLabels() map[string]string { return map[string]string{proxies.LabelManagedBy: madeByLimpet} }
 
 const madeByLimpet = "limpet"
 
-// getOrMake gives a Secret, which it makes if there is none, and says what it has made. Several processes may at the
-// same time: all get the same.
+// getOrMake returns a Secret, which it makes and logs if there is none. Several processes may call it at once: all get
+// the same Secret.
 func getOrMake(
 	ctx context.Context, secrets typedcorev1.SecretInterface, name, what string, log *slog.Logger,
 	contents func() (map[string][]byte, error),

@@ -37,7 +37,7 @@ type Memory struct {
 	ctx  context.Context // of this process
 	maps typedcorev1.ConfigMapInterface
 	wake chan struct{}
-	// urgent has a value while somebody waits for what is wanted to be written.
+	// urgent has a value while somebody waits until wanted is written.
 	urgent chan struct{}
 	said   string // the last failure that was told of
 
@@ -65,7 +65,7 @@ const (
 	urgentAfter = 2 * time.Second
 )
 
-// NewMemory makes one that has read nothing, and waits for no API server once ctx has ended.
+// NewMemory makes a Memory that has read nothing. Once ctx has ended it no longer waits for the API server.
 func NewMemory(ctx context.Context, config *rest.Config, namespace, name string, log *slog.Logger) (*Memory, error) {
 	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
@@ -88,8 +88,8 @@ func (m *Memory) Whole() bool { return false }
 // readAgain is how long to wait after a read that has failed.
 const readAgain = time.Second
 
-// Read reads all entries. It waits for an API server that is away, for to begin without them would be to forget them,
-// until the process shall end.
+// Read reads all entries. It waits for an API server that is away until ctx ends, for starting without the entries
+// would forget them.
 func (m *Memory) Read() (map[string]json.RawMessage, error) {
 	for {
 		list, err := m.maps.List(m.ctx, metav1.ListOptions{LabelSelector: memoryLabel + "=" + m.Name})
@@ -116,7 +116,7 @@ func (m *Memory) Read() (map[string]json.RawMessage, error) {
 	}
 }
 
-// readEntries reads what one object has.
+// readEntries reads the entries of one object.
 func readEntries(o *corev1.ConfigMap) (map[string]json.RawMessage, error) {
 	entries := map[string]json.RawMessage{}
 	text := o.Data[memoryText]
@@ -129,9 +129,9 @@ func readEntries(o *corev1.ConfigMap) (map[string]json.RawMessage, error) {
 	return entries, nil
 }
 
-// Write has entries remembered, soon. For who waits it is as soon as the API server takes them, many times at once: a
-// change of thousands of addresses writes each object, and those that come meanwhile are the next write. That it does
-// not take them is told of, and holds up nothing for long.
+// Write stores entries soon. Where somebody waits it writes as soon as the API server takes them, with many requests at
+// once: a change of thousands of addresses writes each object, and entries that come meanwhile are the next write. A
+// failure is logged, and holds up nothing for long.
 func (m *Memory) Write(entries map[string]json.RawMessage, kept func()) error {
 	m.lock.Lock()
 	m.wanted = entries
@@ -176,8 +176,8 @@ func (m *Memory) Run(ctx context.Context) {
 	m.flush(last)
 }
 
-// flushUrgent writes what is wanted, and tells those who wait for that. Then it leaves the API server to others for as
-// long as that took.
+// flushUrgent writes wanted, and tells those who wait for it. Then it leaves the API server alone for as long as that
+// took.
 func (m *Memory) flushUrgent(ctx context.Context) {
 	begun := time.Now()
 	m.lock.Lock()

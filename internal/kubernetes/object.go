@@ -31,8 +31,8 @@ type object struct {
 	keeps bool
 }
 
-// takeAddresses takes the addresses out of a Gateway whose proxies limpet runs; false if it is none. Their Service is
-// to have them: what the proxies listen on is known to their Pods alone.
+// takeAddresses removes the addresses from a Gateway whose proxies limpet runs; false for any other. The proxies'
+// Service gets them: only Pods know what the proxies listen on.
 func (o *object) takeAddresses() bool {
 	g := &gatewayv1.Gateway{}
 	if json.Unmarshal(o.text, g) != nil || !isManaged(g.Annotations) {
@@ -60,7 +60,7 @@ func (o *object) keeping() int {
 // lastApplied is kubectl's own copy of the object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// reduce makes an object of what an API server sends. What is none stays, for it was reduced before.
+// reduce makes an object of what an API server sends. A value that was reduced before stays.
 func reduce(sent any) (any, error) {
 	u, whole := sent.(*unstructured.Unstructured)
 	if !whole {
@@ -112,8 +112,8 @@ var dataKinds = map[schema.GroupKind][]string{
 	{Kind: "ConfigMap"}: {corev1.ServiceAccountRootCAKey},
 }
 
-// reduceData leaves of an object with data what the compiler reads of it: a cluster has many, of up to a megabyte, and
-// most are nothing to limpet. What changes in the rest of one is no change.
+// reduceData keeps, of an object with data, only what the compiler reads: a cluster has many of up to a megabyte, and
+// limpet needs few. A change in the rest of one is no change.
 func reduceData(u *unstructured.Unstructured, names []string) map[string]any {
 	kept := map[string]any{
 		"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(),
@@ -135,10 +135,10 @@ func reduceData(u *unstructured.Unstructured, names []string) map[string]any {
 	return kept
 }
 
-// keepField is what such a policy has.
+// keepField is the field of a policy that keeps pods.
 var keepField = []byte(`"keepUnselected"`)
 
-// reducePod leaves of a Pod whether it serves, and where: a cluster has many, which say much of themselves.
+// reducePod keeps, of a Pod, only whether it serves and where: a cluster has many Pods with large statuses.
 func reducePod(u *unstructured.Unstructured) map[string]any {
 	metadata := map[string]any{"namespace": u.GetNamespace(), "name": u.GetName(), "uid": string(u.GetUID())}
 	pod := map[string]any{"apiVersion": "v1", "kind": podKind.Kind, "metadata": metadata}

@@ -9,9 +9,9 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// Pool has addresses for Gateways that name none. One that a Gateway's status shows stays its own, so that a restart
-// moves none and all processes agree; who has none gets one by its name, so that processes mostly agree before there is
-// a status.
+// Pool has addresses for Gateways that name none. The address in a Gateway's status stays the Gateway's, so that a
+// restart moves none and all processes agree. A Gateway without one gets an address by its name, so that processes
+// mostly agree before there is a status.
 type Pool struct {
 	prefix netip.Prefix
 	given  map[string]netip.Addr // by the Gateways' names as sources
@@ -35,7 +35,7 @@ func (p *Pool) release(name string) {
 	delete(p.given, name)
 }
 
-// give writes an address into a Gateway that names none. What a pool does not have it leaves to --bind.
+// give writes an address into a Gateway that names none. Where the pool has none left, --bind holds.
 func (p *Pool) give(name string, o *object) error {
 	var fields map[string]any
 	if err := json.Unmarshal(o.text, &fields); err != nil {
@@ -63,8 +63,7 @@ func (p *Pool) give(name string, o *object) error {
 	return err
 }
 
-// choose gives the address that is a Gateway's: the one that its status shows, the one that it was given, or a free
-// one.
+// choose returns a Gateway's address: the one that its status shows, the one that it was given, or a free one.
 func (p *Pool) choose(name string, shown []netip.Addr) (netip.Addr, bool) {
 	for _, at := range shown {
 		if p.prefix.Contains(at) && (p.taken[at] == "" || p.taken[at] == name) {

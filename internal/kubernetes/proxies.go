@@ -31,7 +31,7 @@ type Proxies struct {
 	Source *Source
 	// Settings are those of all proxies, as they are now.
 	Settings func() (proxies.Settings, error)
-	// Ports gives where what is served of a Gateway listens, and whether that is known yet.
+	// Ports returns the ports of a Gateway's listeners as they are served, and whether these are known yet.
 	Ports func(gateway string) (ports []proxies.Port, known bool)
 	// Allowed are the keys of Gateways' labels and annotations that their objects get.
 	Allowed proxies.AllowedKeys
@@ -53,7 +53,7 @@ type Proxies struct {
 	nodes    nodeAddresses
 }
 
-// appliedObject is what was applied last, and what became of it.
+// appliedObject has the hashes of an object as it was applied last, and as it was seen after that.
 type appliedObject struct{ wanted, seen [sha256.Size]byte }
 
 var accountKind = schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}
@@ -91,7 +91,7 @@ func NewProxies(s *Source, log *slog.Logger) *Proxies {
 // Wake says that Gateways may have changed.
 func (p *Proxies) Wake() { wake(p.wake) }
 
-// Start begins to follow the objects, and returns when it has those that there are.
+// Start begins to follow the objects, and returns when it has all that exist.
 func (p *Proxies) Start(ctx context.Context) error {
 	p.synced = nil
 	for kind := range proxyKinds {
@@ -132,7 +132,7 @@ func (p *Proxies) follow(ctx context.Context, kind schema.GroupVersionKind, labe
 	return informer.GetIndexer(), nil
 }
 
-// dropFields leaves out what is of no use here.
+// dropFields removes fields that are not used here.
 func dropFields(sent any) (any, error) {
 	if u, is := sent.(*unstructured.Unstructured); is {
 		u.SetManagedFields(nil)
@@ -182,7 +182,7 @@ func (p *Proxies) reconcile(ctx context.Context) (done bool) {
 	return done
 }
 
-// keep brings a Gateway's objects to what they shall be.
+// keep makes a Gateway's objects the desired ones.
 func (p *Proxies) keep(ctx context.Context, g *managedGateway, settings proxies.Settings) error {
 	owned := p.listOwned(g)
 	if !g.managed {
@@ -304,14 +304,14 @@ func (p *Proxies) client(o *unstructured.Unstructured) dynamic.ResourceInterface
 	return p.Source.client.Resource(kind.GroupVersion().WithResource(proxyKinds[kind])).Namespace(o.GetNamespace())
 }
 
-// find gives an object as it was seen last; nil if there is none that is ours.
+// find returns an object as it was seen last; nil if limpet has none of that name.
 func (p *Proxies) find(o *unstructured.Unstructured) *unstructured.Unstructured {
 	one, _, _ := p.stores[o.GroupVersionKind()].GetByKey(o.GetNamespace() + "/" + o.GetName())
 	live, _ := one.(*unstructured.Unstructured)
 	return live
 }
 
-// checkOwner refuses an object whose name one has that is not the Gateway's: that stays as it is.
+// checkOwner returns an error if an object of the same name exists that is not the Gateway's: it is left alone.
 func (p *Proxies) checkOwner(ctx context.Context, g *managedGateway, o *unstructured.Unstructured) error {
 	if live := p.find(o); live != nil && controllerOf(live) == g.UID {
 		return nil
@@ -333,7 +333,7 @@ func (p *Proxies) checkOwner(ctx context.Context, g *managedGateway, o *unstruct
 	return nil
 }
 
-// apply applies an object unless it is as it was applied.
+// apply applies an object, unless the live one is as it was applied last.
 func (p *Proxies) apply(ctx context.Context, g *managedGateway, o *unstructured.Unstructured) error {
 	wanted, live := hashOf(o.Object), p.find(o)
 	p.lock.Lock()
@@ -360,7 +360,8 @@ func hashOf(fields map[string]any) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// hashLive is of what others may have changed of an object that is ours to say.
+// hashLive is the hash of a live object without its status and versions: it changes when others change what limpet
+// sets.
 func hashLive(o *unstructured.Unstructured) [sha256.Size]byte {
 	fields := maps.Clone(o.Object)
 	delete(fields, "status")
@@ -387,7 +388,7 @@ func (p *Proxies) removeAll(ctx context.Context, objects ownedObjects) (failed e
 	return failed
 }
 
-// findConfig gives what the ProxyConfigs of a Gateway and its class come to.
+// findConfig merges the ProxyConfigs of a Gateway and its class.
 func (p *Proxies) findConfig(g *managedGateway) (*v1alpha1.ProxyConfigSpec, error) {
 	var own, class *v1alpha1.ProxyConfigSpec
 	if of := g.Spec.Infrastructure; of != nil && of.ParametersRef != nil {

@@ -17,7 +17,7 @@ import (
 // knows the names. One that is referred to later is read then. One that was referred to stays until it is gone, for the
 // proxies of a Gateway that is tried may go on by it.
 
-// marks are what the text of an object has that refers to one.
+// marks are the texts of which an object has some if it refers to a Secret or ConfigMap.
 var marks = [][]byte{
 	[]byte(`"certificateRefs"`), []byte(`"clientCertificateRef"`), []byte(`"secretName"`), []byte(`"caSecret"`),
 	[]byte(`"Secret"`), []byte(`"ConfigMap"`),
@@ -65,7 +65,7 @@ func findReferences(part any, kind, namespace string, found func(name string)) {
 	}
 }
 
-// qualify gives a name with its namespace, which may stand before it.
+// qualify returns namespace/name for a name with or without its namespace.
 func qualify(name, namespace string) string {
 	if strings.Contains(name, "/") {
 		return name
@@ -73,7 +73,7 @@ func qualify(name, namespace string) string {
 	return namespace + "/" + name
 }
 
-// readReference gives what a reference refers to, empty for nothing that limpet reads.
+// readReference returns the name of the object that a reference means; empty for one that limpet does not read.
 func readReference(ref map[string]any, kind, namespace string) string {
 	if named, _ := ref["kind"].(string); named != "" {
 		kind = named

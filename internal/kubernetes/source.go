@@ -37,7 +37,7 @@ type Source struct {
 
 	client dynamic.Interface
 	log    *slog.Logger
-	// changed has a value while there is a change that Next has not told of, and written while there are objects in
+	// changed has a value while there is a change that Next has not returned, and written while there are objects in
 	// restated.
 	changed, written chan struct{}
 
@@ -58,7 +58,7 @@ type Source struct {
 	reading    map[string]bool
 	settled    chan struct{}
 	readers    chan struct{} // which has room for as many as may read
-	// followsData says that those are followed: after all else, so that it is known what is referred to.
+	// followsData says that Secrets and ConfigMaps are followed: after all else, so that the references to them are known.
 	followsData bool
 	// begun says that Gateways whose statuses show addresses have theirs, so that others may have the rest.
 	begun bool
@@ -92,7 +92,7 @@ func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 	}
 }
 
-// Start begins to follow, and returns when it has all objects that there are.
+// Start begins to follow the objects, and returns when it has all that exist.
 func (s *Source) Start(ctx context.Context) error {
 	definitions := s.newInformer(crds, "", "", func(err error) { s.noteAway(ctx, crds, err) })
 	handler := func() { s.follow(ctx, listDefinitions(definitions.GetStore())) }
@@ -372,8 +372,8 @@ func wake(c chan struct{}) {
 // several slices.
 const Settle = 5 * time.Millisecond
 
-// Next waits for a change to what it told of last, or until a time that is not zero, and gives the time of the first
-// sign of it; false when ctx ends or that time has come.
+// Next waits for a change since its last return, or until a time that is not zero. It returns the time of the first
+// sign of the change; false when ctx ends or that time has come.
 func (s *Source) Next(ctx context.Context, until time.Time) (since time.Time, changed bool) {
 	var due <-chan time.Time
 	if !until.IsZero() {
@@ -469,9 +469,8 @@ func (s *Source) expectStatus(name string) {
 	s.writing[name] = true
 }
 
-// noteStatus has what was written into an object's status known at once, nil for nothing. The event that tells of it
-// may come later: until then the same would be written once more. What else has become of the object meanwhile is told
-// of.
+// noteStatus stores at once what was written into an object's status; nil for nothing. The watch may send it later, and
+// until then the same would be written once more. restate notes any other change of the object meanwhile.
 func (s *Source) noteStatus(name string, of *object, written *unstructured.Unstructured) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -507,7 +506,7 @@ func (s *Source) takeRestated() []apiobject.Ref {
 // errNotFollowed says that an object is of a kind that is not followed, or is gone.
 var errNotFollowed = errors.New("it is gone")
 
-// find gives an object as it was seen last, and where the API server has it.
+// find returns an object as it was seen last, and its resource.
 func (s *Source) find(kind schema.GroupKind, namespace, name string) (*object, schema.GroupVersionResource, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -24,10 +24,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
-// Tokens has an API server review tokens that were bound to an audience. Whoever shows others costs it little: what is
-// no such token at first sight, or was not signed by the API server, is not sent there, and what has been judged is
-// remembered for a while. Where it is not known who signed it, an address may have few refused of an account, and
-// others are reviewed meanwhile.
+// Tokens lets an API server review tokens that are bound to an audience. Other tokens cost it little: a malformed
+// token, or one that the API server has not signed, is not sent there, and verdicts are remembered for a while. Where
+// the signer is not known, an address may have few tokens of an account refused, and others are reviewed meanwhile.
 type Tokens struct {
 	// Audience is what a token must be for.
 	Audience string
@@ -36,7 +35,7 @@ type Tokens struct {
 	review func(context.Context, *authenticationv1.TokenReview, metav1.CreateOptions) (*authenticationv1.TokenReview,
 		error)
 	keys *tokenKeys
-	// signed and unsigned bound the reviews of tokens that the API server has signed, and of those of which that is not
+	// signed bounds the reviews of tokens that the API server has signed, and unsigned those of tokens whose signer is not
 	// known.
 	signed, unsigned *rate.Limiter
 
@@ -134,7 +133,7 @@ func (t *Tokens) Begin(config *rest.Config, source *Source) error {
 	return nil
 }
 
-// Review gives the service account whose token it is.
+// Review returns the service account of a token.
 func (t *Tokens) Review(ctx context.Context, address, token string) (account string, err error) {
 	parsed, account, end, err := t.read(token)
 	if err != nil {
@@ -167,7 +166,7 @@ func (t *Tokens) Review(ctx context.Context, address, token string) (account str
 	return j.account, j.err
 }
 
-// recall gives what became of a token a short while ago, nil if that is not known.
+// recall returns the recent verdict about a token; nil if there is none.
 func (t *Tokens) recall(key [sha256.Size]byte) *judgement {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -180,9 +179,8 @@ func (t *Tokens) recall(key [sha256.Size]byte) *judgement {
 // errForged says that the API server has not made a token.
 var errForged = errors.New("the token is not signed by the API server")
 
-// limit waits until it is a token's turn to be reviewed. That of one that the API server has signed is up to its
-// account alone, so that nobody else who says to be of it, or is at its address, can be in its way. What it gives is
-// nil then.
+// limit waits until it is a token's turn to be reviewed. The turn of a token that the API server has signed depends on
+// its account alone: nobody else who claims the account, or shares its address, can delay it. limit returns nil then.
 func (t *Tokens) limit(ctx context.Context, token *jwt.JSONWebToken, address, account string) (*peerLimit, error) {
 	switch t.keys.check(ctx, token) {
 	case signatureForged:
@@ -236,8 +234,8 @@ const accountPrefix = "system:serviceaccount:"
 // errNoAccount says that a token is of another kind.
 var errNoAccount = errors.New("the token is not that of a service account")
 
-// read reads what a token says itself, of whom it is and until when. Nothing is believed of it: one that is not for us
-// by its own words is refused.
+// read parses a token: its account, and when it ends. Its claims are not trusted, but a token that claims another
+// audience is refused.
 func (t *Tokens) read(token string) (parsed *jwt.JSONWebToken, account string, end time.Time, err error) {
 	if len(token) > maxToken {
 		return nil, "", end, errNoAccount

@@ -22,7 +22,7 @@ type Kind struct {
 	Name string
 	// IsSame tells whether what two processes remember under one key is the same.
 	IsSame func(a, b json.RawMessage) bool
-	// lost says what it means that it can't be read.
+	// lost says what is lost if the kind can't be read.
 	lost string
 }
 
@@ -37,7 +37,7 @@ var (
 	}
 )
 
-// Load reads what is remembered in the stores of the kinds; nil is one of nothing. What can't be read begins again, and
+// Load reads the memory from the stores of its kinds; a nil store is empty. A kind that can't be read begins empty, and
 // the reason is reported.
 func Load(open func(*Kind) Store, tell func(lost string, why error)) *Memory {
 	m := &Memory{}

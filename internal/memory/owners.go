@@ -20,7 +20,7 @@ type Owners struct {
 	history map[compiler.HostKey]pastOwners // of those that have any
 }
 
-// pastOwners are who had an address before, and since when it has been without a pod; zero while it has one.
+// pastOwners are the pods that had an address before. gone is since when the address has no pod; zero while it has one.
 type pastOwners struct {
 	former []string
 	gone   time.Time
@@ -92,7 +92,7 @@ func (o *Owners) See(
 	return moved, err
 }
 
-// Keep stores it, if anything else has changed than addresses that have passed to another pod.
+// Keep stores the owners, if anything else has changed than addresses that have passed to another pod.
 func (o *Owners) Keep() error {
 	if !o.unsaved {
 		return nil
@@ -188,7 +188,7 @@ func (o *Owners) Confirm() (changed bool, err error) {
 	return changed, err
 }
 
-// save has it remembered.
+// save stores the owners.
 func (o *Owners) save(kept func()) error {
 	for at := range o.touched {
 		if _, known := o.Of[at]; !known {

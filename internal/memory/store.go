@@ -12,12 +12,12 @@ import (
 
 // Store is where entries are kept beyond the end of this process, by key.
 type Store interface {
-	// Read gives all entries. With an error it gives those that it could read.
+	// Read returns all entries or, with an error, those that it could read.
 	Read() (map[string]json.RawMessage, error)
-	// Write has these entries kept, which do not change any more, and no others. With a function it is urgent, and that is
-	// called once they are kept, if they can be at all, before Write returns or after.
+	// Write stores these entries, which must not change any more, and deletes all others. With a function the write is
+	// urgent: kept is called once the entries are stored, if they can be, before Write returns or after.
 	Write(entries map[string]json.RawMessage, kept func()) error
-	// Whole tells whether all that is known is kept. Else it is what no object of an API server says any more.
+	// Whole tells whether the store keeps all that is known, and not only what no object of an API server says any more.
 	Whole() bool
 }
 

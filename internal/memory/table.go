@@ -17,7 +17,7 @@ type table[K comparable, V any] struct {
 	given     bool // the store has the entries, which may not change any more
 }
 
-// load makes a table of what a store has, and gives its values. With an error it is what of that can be read.
+// load makes a table of a store's entries, and returns their values; with an error, those that can be read.
 func load[K comparable, V any](s Store, isWorthIt func(V) bool) (table[K, V], map[K]V, error) {
 	t := table[K, V]{store: s, isWorthIt: isWorthIt, entries: map[string]json.RawMessage{}}
 	values := map[K]V{}

@@ -12,7 +12,8 @@ import (
 type ledRoute struct {
 	place
 	index int
-	// value is that of the header which it matches; empty for a route with weights. match is what else it matches.
+	// value is the value of the header that the route matches; empty for a route with weights. match is what else it
+	// matches.
 	value, match string
 	// leads are those of its policy to its clusters.
 	leads []placedLead
@@ -111,8 +112,8 @@ func (t *table) checkLed(number int, p *policyconfig.Policy) {
 	}
 }
 
-// checkLedRoute: the filter tells a session's backend by the cluster, and a route that the header leads to has that
-// backend's alone. It is reported once that a cluster has no lead.
+// checkLedRoute checks a route that the header selects: it must lead to the cluster of the header's backend alone, for
+// the filter tells the backend by the cluster. It reports once that a cluster has no lead.
 func (t *table) checkLedRoute(
 	p *policyconfig.Policy,
 	r *ledRoute,

@@ -16,7 +16,7 @@ import (
 type plugin struct {
 	at     value
 	config policyconfig.Config
-	// sound says that it has no error, so that what it says may be compared with what is around.
+	// sound says that it has no error, so that it may be compared with what stands around it.
 	sound bool
 }
 

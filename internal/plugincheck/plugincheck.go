@@ -3,7 +3,7 @@
 // which Envoy takes without a word though no session sticks, or a client chooses its host.
 //
 // It reads documents and follows names in them: a route configuration or a filter that Envoy discovers is looked for in
-// all files. What is not there it does not judge.
+// all files. It does not judge what the files do not have.
 package plugincheck
 
 import (

@@ -23,7 +23,7 @@ type table struct {
 	open bool
 }
 
-// place is a route and what encloses it, from without to within, and the cluster of its split, if it has one.
+// place is a route, the virtual host and table that enclose it, and the cluster of its split, if it has one.
 type place struct {
 	table, host, route, cluster value
 }

@@ -2,9 +2,9 @@ package plugincheck
 
 import "slices"
 
-// checkStatuses: Envoy pins to hosts in the states of override_host_status alone. The state of a host that is well is
-// what endpoint discovery says of it, HEALTHY or UNKNOWN, and UNKNOWN where that says nothing, whatever health checks
-// say.
+// checkStatuses reports an override_host_status that lacks states of good hosts: Envoy pins to hosts in its states
+// alone. The state of a good host is what endpoint discovery says, HEALTHY or UNKNOWN, and UNKNOWN where it says
+// nothing, whatever health checks say.
 func (t *table) checkStatuses(cluster value, name string) {
 	at := cluster.get("common_lb_config").get("override_host_status")
 	if at.missing() {

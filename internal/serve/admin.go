@@ -33,7 +33,7 @@ type InputStatus struct {
 	Since   time.Time `json:"since,omitzero"`
 }
 
-// EndedStatus says of a route when the last edit was that has ended sessions of its rules, and what has ended them.
+// EndedStatus says when an edit last ended sessions of a route's rules, and what has ended them.
 type EndedStatus struct {
 	Route string    `json:"route"`
 	At    time.Time `json:"at"`

@@ -7,7 +7,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
-// NewReadyListener gives the listener by which an Envoy says that it is ready, where it asks for one; nil for none.
+// NewReadyListener returns the listener on which an Envoy says that it is ready, if the Envoy asks for one; else nil.
 func NewReadyListener(node *corev3.Node) (*xds.Resource, error) {
 	packed, err := envoy.NewReadyListener(node)
 	if packed == nil || err != nil {

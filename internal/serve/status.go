@@ -87,8 +87,8 @@ func NewRPC(config *tls.Config, age, deadline time.Duration) *grpc.Server {
 	return grpc.NewServer(options...)
 }
 
-// limitAge has a connection take no more streams before its own ends, from four fifths of the age on, so that an Envoy
-// comes back on another one: it is judged again, and may find another replica. One that owes an answer then, and goes
+// limitAge limits the age of connections: from four fifths of the age on a connection takes no new streams, so that its
+// Envoy reconnects, is authenticated again, and may find another replica. An Envoy that owes an answer then, and goes
 // on owing it, is cut off.
 func limitAge(p keepalive.ServerParameters, age, deadline time.Duration) keepalive.ServerParameters {
 	if age > 0 {
@@ -99,7 +99,7 @@ func limitAge(p keepalive.ServerParameters, age, deadline time.Duration) keepali
 }
 
 const (
-	// maxRequest is the size of a request that is read, whoever it is of: an Envoy that comes back lists all that it has.
+	// maxRequest is the size of the largest request that is read: an Envoy that reconnects lists all that it has.
 	maxRequest = 32 << 20
 	// maxHeaders is that of headers, a token among them, and window what may come of a request before it is read: the
 	// least there is.

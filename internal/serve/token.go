@@ -19,8 +19,8 @@ import (
 
 // Tokens knows service accounts by their tokens.
 type Tokens interface {
-	// Review gives the service account, NAMESPACE/NAME, whose token a peer at an address has shown. With ErrUnavailable it
-	// may be asked again later.
+	// Review returns the service account, NAMESPACE/NAME, of the token that a peer at an address has shown. After
+	// ErrUnavailable it may be asked again.
 	Review(ctx context.Context, address, token string) (account string, err error)
 	// IsProxy tells whether the proxies of a Gateway have that service account.
 	IsProxy(gateway, account string) bool
@@ -29,10 +29,10 @@ type Tokens interface {
 // ErrUnavailable says that a token can't be judged now.
 var ErrUnavailable = errors.New("the token can't be reviewed now")
 
-// accountKey is where the context of a connection has the service account whose token it has shown.
+// accountKey is the key, in a connection's context, of the service account whose token the peer has shown.
 type accountKey struct{}
 
-// AuthenticateByToken judges the token that a peer shows instead of a certificate.
+// AuthenticateByToken authenticates a peer by the token that it shows instead of a certificate.
 func AuthenticateByToken(tokens Tokens) xds.Authenticate {
 	return func(ctx context.Context, from *peer.Peer) (context.Context, string, error) {
 		if info, secure := from.AuthInfo.(credentials.TLSInfo); !secure || len(info.State.VerifiedChains) > 0 {

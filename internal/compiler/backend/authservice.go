@@ -26,7 +26,7 @@ func (x *Index) resolveAuthService(
 	return x.resolveService(route.Kind, route.Namespace+"/"+string(ref.Name), path, ref)
 }
 
-// FindAuthService gives what a reference leads to that stands for a Service; nil if it leads to none.
+// FindAuthService returns the object that stands for a Service and that a reference leads to; nil if it leads to none.
 func (x *Index) FindAuthService(
 	route *resource.Object[gatewayv1.HTTPRoute], ref gatewayv1.BackendObjectReference,
 ) *resource.Object[resource.AuthService] {

@@ -71,8 +71,8 @@ func (i *Identity) IsOf(name string) bool {
 	return i.Name == name || i.Subset != "" && i.Name == name+"/"+i.Subset
 }
 
-// Target is what policies for the backend's port are attached to; without a name of the port, what those for all of it
-// are.
+// Target is the target of policies for the backend's port or, for a port without a name, of policies for the whole
+// backend.
 func (i *Identity) Target() object.TargetRef {
 	return object.TargetRef{Ref: i.Object, Section: i.PortName}
 }
@@ -298,8 +298,7 @@ func (x *Index) getOpenPort(service *resource.Object[corev1.Service], port corev
 	return x.resolved[key]
 }
 
-// getServicePort gives the backend for a Service's port. What there is to say about it is said when a route first uses
-// it.
+// getServicePort gives the backend for a Service's port. Its problems are reported when a route first uses it.
 func (x *Index) getServicePort(key PortKey) *Backend {
 	p := x.ports[key]
 	if !x.reported[p] {

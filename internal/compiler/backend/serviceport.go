@@ -107,8 +107,8 @@ func BuildPort(in PortInputs) *ServicePort {
 }
 
 // collectEndpoints takes what the Service's EndpointSlices hold for a port, of the Service's first family that has any:
-// the second address of a dual-stack host is the same host. What has no address may have names. Behind an ExternalName
-// is that.
+// the second address of a dual-stack host is the same host. A Service without addresses may have names. An ExternalName
+// Service has its name.
 func (p *ServicePort) collectEndpoints(port corev1.ServicePort) {
 	spec := &p.inputs.service.Value.Spec
 	if spec.Type == corev1.ServiceTypeExternalName {
@@ -198,7 +198,7 @@ func (p *ServicePort) readEndpoint(
 	return endpoint, p.inputs.places.refuse(s.Namespace, endpoint.Address)
 }
 
-// unsupportedProtocol is what the Service says that the port speaks, where limpet does not; empty for what it speaks.
+// unsupportedProtocol is the port's appProtocol, where limpet does not support it; else empty.
 func (p *ServicePort) unsupportedProtocol() string {
 	protocol := p.inputs.service.Value.Spec.Ports[p.inputs.index].AppProtocol
 	if protocol == nil || p.Protocol != ProtocolUnset {

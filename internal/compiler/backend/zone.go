@@ -22,9 +22,9 @@ func (w whereabouts) findWritten(e ir.Endpoint) *discoveryv1.Endpoint {
 	return w[endpointKey{e.Host, e.Address}]
 }
 
-// markFar marks the endpoints that get requests without a session only while none that is near serves. As kube-proxy
-// has it, hints say what is near where every endpoint that takes new requests has some; where none has any, the zone
-// that an endpoint is in does if the Service wishes for near ones. Where none is near all are alike.
+// markFar marks the endpoints that get requests without a session only while no near one serves. As in kube-proxy,
+// hints decide where every endpoint that takes new requests has some. Where none has any, the endpoint's zone decides
+// if the Service wishes for near endpoints. Where no endpoint is near, none is far.
 func (w whereabouts) markFar(endpoints []ir.Endpoint, wished bool, zone string) {
 	if w == nil {
 		return

@@ -221,9 +221,9 @@ func newHostTakenError(route, rival *Route, gateway string, l *listener) *field.
 		rival, l.spec.Name, gateway))
 }
 
-// join attaches a route, once, for the hostnames that it and the listener have in common; false if there are none.
-// A listener's hostnames belong to routes of one kind (GRPCRoute, spec.hostnames): where one of another kind was
-// there first, the route stays out as a whole, and join gives the one that was. Istio and Envoy Gateway serve both.
+// join attaches a route, once, for the hostnames that it and the listener have in common; false if there are none. A
+// listener's hostnames belong to routes of one kind (GRPCRoute, spec.hostnames): where one of another kind was there
+// first, the route stays out as a whole, and join returns that one. Istio and Envoy Gateway serve both.
 func (l *listener) join(route *Route) (bool, *Route) {
 	if l.last == route {
 		return true, nil

@@ -33,7 +33,7 @@ type Taken struct {
 	Most  int    `json:"most"`
 }
 
-// IsNear tells whether it is half of it, or more.
+// IsNear tells whether half of the budget is used, or more.
 func (t Taken) IsNear() bool { return 2*t.Bytes >= t.Most }
 
 // Explain says how much it is.
@@ -113,8 +113,8 @@ type Layout struct {
 	copies map[hostKey]*copies
 }
 
-// routeAt is a route on the listeners of a Gateway, which has a key, and hostKey a hostname of a listener, which has
-// one, on a port.
+// routeAt is a route on the listeners of the Gateway with a key, and hostKey a hostname of the listener with a key, on
+// a port.
 type (
 	routeAt struct {
 		route   object.Ref

@@ -45,17 +45,18 @@ type Claim struct {
 	Gateway object.Ref
 }
 
-// claimant is a Gateway that wants an address and port. What it wants for a ListenerSet alone it wants no longer than
-// that is there: whoever adds listeners to an old Gateway does not come before others by that.
+// claimant is a Gateway that wants an address and port. A claim for a ListenerSet alone is as old as the ListenerSet:
+// adding listeners to an old Gateway gives them no seniority.
 type claimant struct {
 	Claim
 	gateway *resource.Object[gatewayv1.Gateway]
 	since   object.Origin
 }
 
-// SettleClaims says of each claim that can't hold why. The senior Gateway of an address and port has it, with others of
-// its namespace; those of other namespaces if it allows it. Neither does a Gateway get an address out of another
-// namespace's wildcard: its listener would take the connections away. The other way round nothing is taken.
+// SettleClaims returns the claims that can't hold, and why. The senior Gateway of an address and port gets it, together
+// with other Gateways of its namespace, and with those of other namespaces if it allows them. A Gateway gets no address
+// out of another namespace's wildcard: its listener would take the connections away. The other way round nothing is
+// taken.
 func (in Input) SettleClaims(l Listening) map[Claim]string {
 	if in.apart || in.isolated {
 		return nil

@@ -24,7 +24,7 @@ type clientValidation struct {
 	by *ir.ClientValidation
 }
 
-// clientValidations are a Gateway's: one for all ports, and for each port that has one of its own, which may be none.
+// clientValidations are the client validations of a Gateway: the default, and those of single ports, which may be none.
 type clientValidations struct {
 	byDefault *clientValidation
 	perPort   map[gatewayv1.PortNumber]*clientValidation
@@ -41,7 +41,7 @@ func (v clientValidations) findFor(l *listener) *clientValidation {
 	return v.byDefault
 }
 
-// allowInvalid reports whether one of them lets clients in whatever comes of it.
+// allowInvalid reports whether one of them lets clients in that fail it.
 func (v clientValidations) allowInvalid() bool {
 	for _, p := range v.perPort {
 		if p != nil && p.by != nil && p.by.AllowInvalid {
@@ -51,8 +51,8 @@ func (v clientValidations) allowInvalid() bool {
 	return v.byDefault != nil && v.byDefault.by != nil && v.byDefault.by.AllowInvalid
 }
 
-// readClientValidations gives those of a Gateway. What is wrong with them is said once, whichever listeners they are
-// for.
+// readClientValidations reads the client validations of a Gateway. It reports an error once, however many listeners
+// have it.
 func (b *builder) readClientValidations(g *resource.Object[gatewayv1.Gateway]) (v clientValidations) {
 	if b.isolated || g.Value.Spec.TLS == nil || g.Value.Spec.TLS.Frontend == nil {
 		return v
@@ -151,8 +151,8 @@ func (b *builder) resolveAuthorities(
 	return "", gatewayv1.ListenerReasonInvalidCACertificateRef, field.Invalid(path.Child("name"), ref.Name, why)
 }
 
-// findAuthorities gives what a ConfigMap, or a Secret of the type kubernetes.io/tls, holds under ca.crt, and whether
-// there is one.
+// findAuthorities returns the ca.crt of a ConfigMap, or of a Secret of the type kubernetes.io/tls, and whether there is
+// such an object.
 func (b *builder) findAuthorities(kind, key string) (text string, there bool) {
 	if s := b.secrets[key]; kind == object.KindSecret && s != nil && s.Value.Type == corev1.SecretTypeTLS {
 		return s.Value.Authorities(), true

@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// copies are those of a wide hostname's routes that are not made: Envoy looks at one virtual host and no other, so each
-// hostname that it covers would have a copy of them.
+// copies are the copies of a wide hostname's routes that are not made. Envoy looks at one virtual host alone, so each
+// hostname that the wide one covers would need a copy of its routes.
 type copies struct {
 	routes map[object.Ref]Shortage // that are copied nowhere
 	hosts  map[string]Shortage     // that have none of them
@@ -25,7 +25,8 @@ func (c *copies) equal(other *copies) bool {
 	return c.about == other.about && maps.Equal(c.routes, other.routes) && maps.Equal(c.hosts, other.hosts)
 }
 
-// withhold gives the copies of a hostname that are not made, one of them because a route's exceed the budget.
+// withhold returns the record of a hostname's copies that are not made. about is the route whose copies exceed a budget
+// first.
 func (l *Layout) withhold(at hostKey, about object.Ref) *copies {
 	c := l.copies[at]
 	if c == nil {

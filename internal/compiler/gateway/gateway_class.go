@@ -67,8 +67,8 @@ func (b *builder) servesClass(
 	return false
 }
 
-// isTooNew tells whether a Gateway was made after its class was deleted, which goes with the last one that it had by
-// then.
+// isTooNew tells whether a Gateway was made after its class was deleted. The class is gone once no older Gateway names
+// it.
 func (b *builder) isTooNew(g *resource.Object[gatewayv1.Gateway]) bool {
 	at := slices.IndexFunc(b.objects.Classes, func(c *resource.Object[gatewayv1.GatewayClass]) bool {
 		return c.Name == string(g.Value.Spec.GatewayClassName)

@@ -120,7 +120,7 @@ func listOwnedHosts(listeners map[string]*listener) []ownedHost {
 	return found
 }
 
-// placedRoute is a route at a host: of the hostnames that cover this, the route gives that of an index.
+// placedRoute is a route at a host. wildness is the index of the route's hostname among those that cover the host.
 type placedRoute struct {
 	route    *Route
 	wildness int
@@ -155,7 +155,7 @@ func (b *builder) rank(placed []placedRoute) (ranked []rankedMatch) {
 	return ranked
 }
 
-// hasHostname reports whether a hostname is one that a route gives; without any it gives all.
+// hasHostname reports whether a route has a hostname; a route without hostnames has all.
 func hasHostname(route *Route, hostname string) bool {
 	return slices.Contains(route.Value.Spec.Hostnames, gatewayv1.Hostname(hostname)) ||
 		len(route.Value.Spec.Hostnames) == 0 && hostname == anyHost

@@ -31,7 +31,7 @@ type Input struct {
 	// order says who goes first, and hosts are those that its routes had for themselves before.
 	order *seniority.Order
 	hosts SoleHosts
-	// budget is how much is laid out, and layout what that comes to for all routes, where these are a part of them; else
+	// budget is how much is laid out. layout is the layout of all routes, where the objects are a part of the input; else
 	// nil.
 	budget Budget
 	layout *Layout

@@ -53,8 +53,8 @@ func (k *reckoner) take(r *seatedRoute, gateway string, seats []seat) {
 	}
 }
 
-// takeRoute lays a route of a wide hostname out to the more specific hosts that came before it. Those of its own are no
-// copies.
+// takeRoute lays out a route of a wide hostname to the more specific hosts that came before it. The route's own hosts
+// are no copies.
 func (k *reckoner) takeRoute(r *seatedRoute, gateway string, at hostAt, own map[hostAt]bool) {
 	if countWildcard(at.hostname) == 0 {
 		return

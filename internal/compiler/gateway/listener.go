@@ -30,7 +30,7 @@ type listener struct {
 	mixed  bool
 	places []*place // where it listens
 	common map[*Route][]string
-	// certificates are those that it can show, for TLS; without any it serves nothing.
+	// certificates are those that it can show clients; a TLS listener without any serves nothing.
 	certificates []ir.Certificate
 	overlaps     []string // the listeners of its ports, by name, that have TLS and hosts in common with it
 	// refused is why it is not accepted, whatever its port; empty if it is.
@@ -52,7 +52,7 @@ type ownerSettings struct {
 	clientCertificate *ir.Certificate
 }
 
-// Listener is a listener of a Gateway, for those who ask what holds behind it.
+// Listener is a listener of a Gateway.
 type Listener = listener
 
 // Gateway gives the listener's Gateway.
@@ -89,13 +89,13 @@ func (l *listener) Path() *field.Path { return l.path }
 // Port gives the listener's port.
 func (l *listener) Port() gatewayv1.PortNumber { return l.spec.Port }
 
-// Protocol gives what the listener speaks.
+// Protocol is the listener's protocol.
 func (l *listener) Protocol() gatewayv1.ProtocolType { return l.spec.Protocol }
 
 // Key names the listener: namespace/gateway/name.
 func (l *listener) Key() string { return l.gateway.Key() + "/" + l.Name() }
 
-// Hostnames gives those that a route and the listener have in common, in order; "*" is every host.
+// Hostnames returns the hostnames that a route and the listener have in common, in order; "*" is every host.
 func (l *listener) Hostnames(route *Route) []string { return l.common[route] }
 
 // addGateways collects the listeners of every Gateway whose class the controller serves.
@@ -139,7 +139,7 @@ func (b *builder) findAddresses(g *resource.Object[gatewayv1.Gateway]) []netip.A
 	return addresses
 }
 
-// listAddresses gives where a Gateway wants to listen, and what is no address.
+// listAddresses returns the addresses on which a Gateway wants to listen, and faults for values that are no address.
 func listAddresses(
 	g *resource.Object[gatewayv1.Gateway],
 	bind netip.Addr,

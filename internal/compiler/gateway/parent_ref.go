@@ -27,7 +27,8 @@ func gatewayKey(group, key string) string {
 	return key
 }
 
-// ParentRef names what a route's parentRef leads to; nothing for what no listeners of limpet's are written in.
+// ParentRef names the object that a route's parentRef leads to; the zero value for a kind that has no listeners of
+// limpet's.
 func ParentRef(route *Route, ref gatewayv1.ParentReference) object.Ref {
 	kind := object.KindGateway
 	switch {

@@ -33,7 +33,7 @@ type seat struct {
 
 func (s seat) host() hostAt { return hostAt{s.place, s.covering[0]} }
 
-// wider gives the hostnames that cover it.
+// wider returns the hostnames that cover the seat's.
 func (s seat) wider() []hostAt {
 	all := make([]hostAt, len(s.covering)-1)
 	for i, hostname := range s.covering[1:] {

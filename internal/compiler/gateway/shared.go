@@ -14,7 +14,7 @@ type someHosts struct {
 	hosts []hostAt
 }
 
-// cost is what it takes to give them more: they share no longer with those that do not get it.
+// cost is what it takes to give these hosts more routes: they no longer share with hosts that do not get these.
 func (s *someHosts) cost(more Spent) Spent {
 	if len(s.hosts) < len(s.of.hosts) {
 		return s.of.spent.plus(more)
@@ -66,7 +66,7 @@ func (k *reckoner) listTables(s seat) string {
 	return strings.Join(wider, " ")
 }
 
-// divide gives hosts together with those that they share with.
+// divide groups hosts by the hosts that they share with.
 func (k *reckoner) divide(hosts map[hostAt]bool) (all []*someHosts) {
 	known := map[*sharedHosts]*someHosts{}
 	for h := range hosts {
@@ -81,7 +81,7 @@ func (k *reckoner) divide(hosts map[hostAt]bool) (all []*someHosts) {
 	return all
 }
 
-// layOut lays a route out to hosts, which have so much more then, if budgets allow that and what it takes
+// layOut lays out a route to hosts, if budgets allow it. more is what each host gets, and all what the route takes
 // besides.
 func (k *reckoner) layOut(r *seatedRoute, gateway string, to []*someHosts, more, all Spent) (Shortage, bool) {
 	for _, some := range to {

@@ -24,7 +24,7 @@ type AttachmentStatus struct {
 // Status is what became of one Gateway.
 type Status struct {
 	Gateway *resource.Object[gatewayv1.Gateway]
-	// Addresses are those that it listens on; what else its spec names can't be bound.
+	// Addresses are those that it listens on; other addresses of its spec can't be bound.
 	Addresses []netip.Addr
 	// Refused is why it is not accepted, whatever its listeners; empty if it is.
 	Refused gatewayv1.GatewayConditionReason
@@ -57,7 +57,7 @@ type ListenerStatus struct {
 	Refused gatewayv1.ListenerConditionReason
 	// Kinds are the kinds of routes that it takes and limpet knows.
 	Kinds []gatewayv1.RouteGroupKind
-	// TLS says that it ends TLS, and Certificates how many it has to show. Without any nothing is served there.
+	// TLS says that it ends TLS, and Certificates how many certificates it has. Without any it serves nothing.
 	TLS          bool
 	Certificates int
 	// ValidatedBy is the place of what its Gateway says of clients' certificates; in no section for nothing.
@@ -72,7 +72,7 @@ type ListenerStatus struct {
 // ParentStatus is what became of a parentRef.
 type ParentStatus struct {
 	Ref gatewayv1.ParentReference
-	// Gateway is the one that it leads to, by a ListenerSet or not.
+	// Gateway is the Gateway that the parentRef leads to, directly or by a ListenerSet.
 	Gateway object.Ref
 	// Foreign says that it names a Gateway whose class is not in the input: another controller's.
 	Foreign bool

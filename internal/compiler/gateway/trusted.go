@@ -16,7 +16,7 @@ import (
 
 // TrustedAnnotation is the annotation by which a Gateway's owner names the proxies before it, as CIDRs with commas
 // between them: what their connections say of clients (x-forwarded-for, x-forwarded-proto) is believed. A number of
-// hops would believe whoever reaches the port.
+// hops in place of CIDRs would trust everybody who reaches the port.
 const TrustedAnnotation = "limpet.dev/trusted-proxies"
 
 // ProxyProtocolAnnotation is the annotation by which a Gateway's owner says that connections begin with the PROXY
@@ -31,7 +31,7 @@ type frontProxies struct {
 	tlsPorts []uint32
 }
 
-// readProxies gives what a Gateway says of the proxies before it.
+// readProxies reads the annotations of a Gateway about the proxies before it.
 func (b *builder) readProxies(g *resource.Object[gatewayv1.Gateway]) frontProxies {
 	if b.isolated || !hasPlainHTTP(g) {
 		b.reportIdleProxies(g)
@@ -71,7 +71,7 @@ func hasPlainHTTP(g *resource.Object[gatewayv1.Gateway]) bool {
 
 func isPlainHTTP(l gatewayv1.Listener) bool { return l.Protocol == gatewayv1.HTTPProtocolType }
 
-// reportIdleProxies tells a Gateway what it says of the proxies before it and has no effect.
+// reportIdleProxies reports annotations about the proxies before a Gateway that have no effect.
 func (b *builder) reportIdleProxies(g *resource.Object[gatewayv1.Gateway]) {
 	why := "left out: it is for listeners of plain HTTP, and the Gateway has none"
 	if b.isolated {
@@ -127,9 +127,10 @@ func (b *builder) readTrusted(g *resource.Object[gatewayv1.Gateway]) []netip.Pre
 	return slices.Compact(all)
 }
 
-// findFront gives what holds of the proxies before a port. Its Gateways must agree, for a connection is for all of them
-// before it says for which: it believes the CIDRs that all of them name, and speaks the PROXY protocol if all of them
-// say the same of that. For each Gateway it is reported what of its own has no effect, and for which other one.
+// findFront returns what holds for the proxies before a port. The port's Gateways must agree, for a connection does not
+// say at first which one it is for. Trusted are the CIDRs that all of them name, and the PROXY protocol is spoken if
+// all of them say so. It reports for each Gateway which of its settings have no effect, and because of which other
+// Gateway.
 func (b *builder) findFront(key portKey, listeners map[string]*listener) (common frontProxies) {
 	gateways := listGateways(listeners)
 	for i, l := range gateways {
@@ -166,8 +167,7 @@ func listGateways(listeners map[string]*listener) []*listener {
 	return slices.SortedFunc(maps.Values(of), func(a, b *listener) int { return resource.ByAge(a.gateway, b.gateway) })
 }
 
-// warnOfFront tells a Gateway what it says of the proxies before a port and does not hold there, since another one says
-// otherwise.
+// warnOfFront warns a Gateway of its settings about the proxies before a port that another Gateway disagrees with.
 func (b *builder) warnOfFront(key portKey, of *listener, gateways []*listener, common frontProxies) {
 	lacking := map[*listener][]string{} // by the oldest Gateway that lacks them
 	for _, p := range of.proxies.trusted {

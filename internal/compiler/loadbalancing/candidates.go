@@ -16,9 +16,9 @@ type Candidate struct {
 	ofService bool
 }
 
-// Candidates gives the policies for a rule's use of a Service's port, strongest first: what stands in the rule, is
-// attached to it, to its route, to the port by its name, to the Service (S53). AncestorLimit tells those that have no
-// effect there because of the limit. The first that has not lost holds.
+// Candidates returns the policies for a rule's use of a Service's port, strongest first: the one that stands in the
+// rule, and those attached to the rule, to its route, to the port by name, and to the Service (S53). AncestorLimit
+// tells those that have no effect there because of the limit. The first that has not lost holds.
 func (p *Policies) Candidates(
 	route *gateway.Route,
 	rule int,

@@ -21,8 +21,8 @@ type BackendTraffic struct {
 	// Paths lead through each listener on which it is so, to the one backend.
 	Paths         []precedence.TrafficPath
 	LoadBalancing loadbalancing.Outcome
-	// EffectiveBudget is what policies say of retries, nil for nothing; Budget is what holds of it, nil for none, and
-	// NoBudgetReason says why then.
+	// EffectiveBudget is the budget by precedence, nil for none. RetryBudget is what the backend gets of it; where that is
+	// nil, NoBudgetReason says why.
 	EffectiveBudget *retrybudget.EffectiveBudget
 	RetryBudget     *ir.RetryBudget
 	NoBudgetReason  string

@@ -34,8 +34,8 @@ type choice struct {
 	// balancing is the strategy for its hosts; under one session that of all choices is the same.
 	balancing ir.Balancing
 	outcome   loadbalancing.Outcome
-	// effectiveBudget is what policies say of its Service's retries, and budget what holds of it; noBudgetReason is why
-	// nothing does.
+	// effectiveBudget is the Service's retry budget by precedence, and budget what the choice gets of it; noBudgetReason
+	// says why it gets none.
 	effectiveBudget *retrybudget.EffectiveBudget
 	budget          *ir.RetryBudget
 	noBudgetReason  string

@@ -30,8 +30,8 @@ type origin struct {
 // newOrigin has the hosts of a locality come from a choice.
 func newOrigin(c choice, others bool) origin { return origin{c.backend, c.drain, c.keep, others} }
 
-// Rechoose gives the cluster with the hosts of some backends, by their names, in the place of those that it had of
-// them, at a time and by what is remembered then.
+// Rechoose returns the cluster with the hosts of some backends, by name, replaced. draining has the time, and owners
+// what is remembered of addresses.
 func (c *Cluster) Rechoose(backends map[string]*backend.Backend, draining *Draining, owners Owners) Cluster {
 	next := *c
 	next.origins, next.Localities = slices.Clone(c.origins), slices.Clone(c.Localities)
@@ -64,9 +64,9 @@ type chooser struct {
 	namePods bool
 }
 
-// choose gives the endpoints of a backend without those whose address is another pod's by what is remembered, and
-// without those that have drained for long enough, or that are unselected for longer than their session wants, whose
-// sessions then move. Those that drain stay as long as a session that moves might find no host.
+// choose returns the endpoints of a backend that may serve. It leaves out addresses that another pod has, as
+// remembered, and endpoints that have drained, or were unselected, for longer than the session's limit: their sessions
+// move. Draining endpoints stay while a session that moves might find no host.
 func (ch *chooser) choose(o origin) []ir.Endpoint {
 	chosen := make([]ir.Endpoint, 0, len(o.backend.Endpoints))
 	for _, e := range o.backend.Endpoints {
@@ -83,8 +83,8 @@ func (ch *chooser) choose(o origin) []ir.Endpoint {
 	return chosen
 }
 
-// judgeOwner notes the pod of an endpoint, and whether that is settled: its address may have been another pod's, whose
-// sessions proxies might send there. It tells whether the pod has the address by what is remembered.
+// judgeOwner notes the pod of an endpoint, and whether the pod is settled there: the address may have been another
+// pod's, whose sessions proxies might send there. It tells whether the pod has the address, as remembered.
 func (ch *chooser) judgeOwner(e *ir.Endpoint) (has bool) {
 	if ch.Owners == nil || e.Pod.UID == "" {
 		return true

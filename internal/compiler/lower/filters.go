@@ -92,8 +92,7 @@ func (l *lowerer) lowerAuth(
 // http.allowedHeaders).
 var alwaysAsked = []string{"host", "content-length", "authorization"}
 
-// applyFilters adds a rule's filters to what becomes of its requests. What a backend changes comes after what the rule
-// does.
+// applyFilters adds a rule's filters to its action. Changes of a backend's filters come after the rule's.
 func applyFilters(action *ir.Route, f ir.Filters) {
 	if action.Status != 0 {
 		return // nothing of the rule is served
@@ -115,9 +114,9 @@ func applyFilters(action *ir.Route, f ir.Filters) {
 	editMirrors(action, rule, append(listTokenHeaders(action), hidden...))
 }
 
-// rewriteHosts gives the rule's rewrite where backends have hosts of their own: that of the only backend goes before
-// the rule's, and where one of several has one, each gets its own or the rule's, for Envoy would give all of them the
-// rule's.
+// rewriteHosts returns the rule's rewrite where backends rewrite the host themselves. The rewrite of an only backend
+// precedes the rule's. Where one of several backends has one, each gets its own or the rule's: Envoy would give all of
+// them the rule's.
 func rewriteHosts(action *ir.Route, rule *ir.Rewrite) *ir.Rewrite {
 	joined := ir.Rewrite{}
 	if rule != nil {

@@ -56,8 +56,8 @@ func (l *lowerer) hostsOfSplit(route *gateway.Route, path *field.Path, first cho
 	return hosts
 }
 
-// likeService gives what leads to a backend without a rule of its own, copies of requests and connections, all that
-// policies on the Service say: rules for HTTP may share its cluster, which has one form.
+// likeService gives a choice all that policies on the Service say. It is for mirrors and connections, which have no
+// rule of their own: HTTP rules may share their cluster, which has one form.
 func (l *lowerer) likeService(c choice) choice {
 	if c.backend == nil {
 		return c

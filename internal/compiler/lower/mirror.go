@@ -92,8 +92,8 @@ func listBackendHeaders(action *ir.Route) (names []string) {
 
 const cookieHeader = "cookie"
 
-// editMirrors takes headers out of copies, but for what the rule writes into them itself. Where it has a say on the
-// client's cookies copies get none of those.
+// editMirrors removes hidden headers from mirrored requests, except for those that the rule itself sets. Where the rule
+// edits the client's cookies, mirrored requests get none.
 func editMirrors(action *ir.Route, rule ir.HeaderEdits, hidden []string) {
 	if len(action.Mirrors) == 0 {
 		return

@@ -272,8 +272,8 @@ func (p *planner) newSession(route *gateway.Route, s *policy.Session, backends [
 	return made
 }
 
-// revokeBackends has a session's policies revoke those of its backends that its documents revoke (S43): by what tokens
-// call them, for which are their hosts the control plane knows alone.
+// revokeBackends makes a session's policies revoke the backends that its documents revoke (S43). It names them as
+// tokens do, for only the control plane knows their hosts.
 func (p *planner) revokeBackends(
 	route *gateway.Route,
 	s *policy.Session,

@@ -36,8 +36,9 @@ func lowerRedirect(f *gatewayv1.HTTPRequestRedirectFilter) *ir.Redirect {
 // schemePorts are those that no one writes.
 var schemePorts = map[string]uint16{"http": 80, "https": 443}
 
-// finishRedirect gives a rule's redirect on one port: where the rule names none, it is that of the scheme if there is
-// one, else the listener's; and the one that the scheme has anyway is not written (HTTPRequestRedirectFilter, port).
+// finishRedirect returns a rule's redirect for requests on one port. A redirect without a port gets the scheme's port
+// if it has a scheme, and else the listener's. The scheme's default port is not written (HTTPRequestRedirectFilter,
+// port).
 func finishRedirect(r *ir.Redirect, port gateway.Port) *ir.Redirect {
 	if r == nil {
 		return nil

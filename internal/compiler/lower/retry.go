@@ -28,8 +28,9 @@ func (l *lowerer) reportPartial(t *RetryOutcome, route *gateway.Route, rule *fie
 	t.Notes = append(t.Notes, name+": "+why)
 }
 
-// lowerRetries gives an action the times and retries that its rule asks for (GEP-1742, GEP-1731; S73); nil if it asks
-// for none. Sessions that shall not move are not tried elsewhere (S40), which is reported where the rule wants it.
+// lowerRetries gives an action the timeouts and retries that its rule asks for (GEP-1742, GEP-1731; S73); nil if it
+// asks for none. Sessions that must not move are not retried on other hosts (S40), which is reported where the rule
+// wants it.
 func (l *lowerer) lowerRetries(
 	route *gateway.Route, path *field.Path, action *ir.Route, index int,
 ) *RetryOutcome {

@@ -96,14 +96,14 @@ type Part struct {
 	Decisions *policy.Decisions
 	Backends  *backend.Index
 	Shared    *Shared
-	// Plan is what emitters write from, and Lowered what rules come to in it; the latter is empty where a control plane
-	// makes routes and clusters itself.
+	// Plan is what emitters write from, and Lowered the rules' part of it, which is empty where a control plane makes
+	// routes and clusters itself.
 	Plan *ir.Plan
 	lower.Lowered
 }
 
-// Run takes the steps. What there is to say goes to the report; of Gateways and of the attachment of policies it is
-// said by the part that makes what is shared.
+// Run takes the steps. Findings go to the report; those about Gateways and the attachment of policies come only from
+// the part that makes Shared.
 func Run(in Input, rep *report.Report) *Part {
 	p, others := &Part{Shared: in.Shared}, rep
 	if p.Shared == nil {
@@ -136,7 +136,7 @@ func NewTally(in Input) *gateway.Tally {
 	return gateway.NewTally(in.newGatewayInput().Settled(in.Shared.Refused, in.Listening))
 }
 
-// newGatewayInput is that of limpet's own Gateways, before it is settled who has what several want.
+// newGatewayInput is the input of limpet's own Gateways, before claims to shared addresses are settled.
 func (in *Input) newGatewayInput() gateway.Input {
 	gateways := gateway.NewInput(in.Objects, in.Bind).AssumeClasses(in.AssumeClass).Within(in.Budget)
 	if in.Apart {

@@ -11,8 +11,8 @@ import (
 
 // assignedName is what becomes of a claim.
 type assignedName struct {
-	// shared is the name with a suffix where rules that share it would collide (S26), and text the one that the session
-	// has, which is another where a rule of another name's would collide with it (S28): rival says which goes first.
+	// shared is the name after S26: with a suffix where rules that share it would collide. text is the session's name,
+	// after S28: with a suffix where a rule with the same name goes first. rival is that rule.
 	shared, text string
 	rival        string
 	// withheld says why there is no session; empty if there is one.
@@ -25,8 +25,7 @@ type namedRule struct {
 	names []assignedName // one for each claim
 }
 
-// claimant is one scope with the claims to one name that it has: those of one rule on all listeners, or of all rules of
-// an XBackend.
+// claimant is a scope and its claims to one name: those of one rule on all listeners, or of all rules of an XBackend.
 type claimant struct {
 	scope, name string
 	claims      []*claim

@@ -152,7 +152,7 @@ func (a *attacher) attachTo(att Attachment, reported bool, blocks []precedence.S
 	}
 }
 
-// joinFaults says what is wrong, whatever a CRD has let through (S49); empty if nothing is.
+// joinFaults joins faults into one text, those that the CRD lets through too (S49); empty for none.
 func joinFaults(faults policyconfig.ErrorList) string {
 	all := make([]string, len(faults))
 	for i, e := range faults {

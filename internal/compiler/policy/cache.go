@@ -10,7 +10,7 @@ import (
 )
 
 // Cache keeps what the steps have made of policies and rules from one compilation to the next. It serves one at a time.
-// The zero value keeps nothing. The steps of [Cache.Decide] that are not in it are taken again.
+// The zero value keeps nothing. [Cache.Decide] repeats the steps whose results are not in it.
 type Cache struct {
 	validated  *memo.Table[object.Ref, policyInputs, *validatedPolicy]
 	claimed    *memo.Table[locationKey, *ruleInput, *claimedRule]

@@ -72,7 +72,7 @@ func (d *Decision) pathKey() string {
 	return fmt.Sprint(listenerKey(d.Path.Gateway, d.Path.Listener, d.Route, d.Rule), d.Path.Backends)
 }
 
-// describeChanges says of each field that has another value, or of the session as a whole, what has changed.
+// describeChanges describes each field whose value has changed, or a change of the session as a whole.
 func describeChanges(was, is *precedence.Effective) (messages []string) {
 	if was.On != is.On {
 		by := is.TurnedOnBy

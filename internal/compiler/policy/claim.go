@@ -35,8 +35,8 @@ type claim struct {
 	refusals      []Refusal // those of the path, and what the filter would refuse
 }
 
-// claimNames gives every session its scope and the name that it claims. With a share the rule may share those of its
-// route.
+// claimNames gives every session its scope and the name that it claims. With a share the rule may share the sessions of
+// its route.
 func claimNames(resolved *resolvedRule, share *routeShare) *claimedRule {
 	r := &claimedRule{resolvedRule: resolved}
 	if share != nil {
@@ -118,8 +118,7 @@ func (r *claimedRule) suffixBackendNames() {
 	}
 }
 
-// suffix gives a name that has the digest of a text as its end. It is valid where the name is, with cookie.crossSite
-// too.
+// suffix returns a name that ends in the digest of a text. It is valid where the name is, with cookie.crossSite too.
 func suffix(name, text string) string {
 	end := "-" + shortHash(text)
 	return name[:min(len(name), policyconfig.MaxSessionName-len(policyconfig.CrossSiteSuffix)-len(end))] + end
@@ -179,7 +178,7 @@ type writtenName struct {
 	namespace string
 }
 
-// sharedName gives that of a cookie's name; false if it can't reach other rules.
+// sharedName returns a cookie's name as a policy writes it; false if that can't reach other rules.
 func (c *claim) sharedName() (writtenName, bool) {
 	if c.nameField == nil || !c.isOwnCookie() || c.name != c.written || !mayReachSeveralRules(c.nameField.Level) {
 		return writtenName{}, false

@@ -57,8 +57,8 @@ func (d *Decisions) Sessions() *Sessions {
 	return s
 }
 
-// LongLived gives those that may go on without a request for longer than a time: all of them that may, by their routes.
-// None has ended.
+// LongLived lists, by route, the sessions that may go on without a request for longer than a time. None of them has
+// ended.
 func (s *Sessions) LongLived(unused time.Duration) (all []EndedSessions) {
 	for _, path := range s.paths {
 		if longest := path.Policies[0].LongestUnused(); longest == 0 || longest > unused {

@@ -16,7 +16,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
 
-// reporter says what became of what people wrote, at the place where they wrote it.
+// reporter reports what has no effect, at the place where it is written.
 type reporter struct {
 	attached *attachedPolicies
 	limit    *ancestors.Limit
@@ -72,8 +72,8 @@ func (d *reporter) reportQualified(r Rename) {
 		"the cookie %q is served as %q: %s; give the session a name of its own", r.From, r.To, why))
 }
 
-// findHolding gives the objects with a field that has an effect on the rule. What they come to elsewhere is for their
-// status to say: what is said of a rule does not depend on other rules.
+// findHolding returns the objects with a field that has an effect on the rule. Their effects elsewhere are in their
+// statuses: a rule's findings do not depend on other rules.
 func findHolding(r *Rule) map[object.Ref]bool {
 	holding := map[object.Ref]bool{}
 	for _, path := range r.paths {
@@ -251,7 +251,7 @@ func (d *reporter) reportPartial(s *Session) {
 	}
 }
 
-// findWithoutSession gives a backend of a split that has no session by its own policies, nil if each has.
+// findWithoutSession returns a backend of a split that has no session by its own policies; nil if each has one.
 func (d *reporter) findWithoutSession(s *Session) *object.TargetRef {
 	for _, b := range s.Path.Backends {
 		alone := s.Path

@@ -96,9 +96,8 @@ func (p *resolvedPath) refuseUnnamed() []Refusal {
 		envelope.Origin, envelope.Path)}}
 }
 
-// dropForeignPolicies leaves out what is attached to Services of other namespaces that have sessionAffinity of their
-// own: what the two come to is their owner's affair and costs their owner's policy, not the routes that use the Service
-// (S48).
+// dropForeignPolicies leaves out policies on Services of other namespaces that have sessionAffinity of their own. That
+// conflict is the owner's: it costs the owner's policy, and not the routes that use the Service (S48).
 func (p *resolvedPath) dropForeignPolicies(blocks []precedence.SettingsBlock) []precedence.SettingsBlock {
 	return slices.DeleteFunc(slices.Clone(blocks), func(block precedence.SettingsBlock) bool {
 		return slices.ContainsFunc(p.backends, func(b backend.Identity) bool {

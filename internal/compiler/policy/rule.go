@@ -47,7 +47,7 @@ func (r *Rule) Gateway() object.Ref { return r.at.listener.Gateway().Ref() }
 // Backends are those that the rule's references lead to, each once.
 func (r *Rule) Backends() []*backend.Backend { return r.at.backends }
 
-// Session gives the one of a backend, nil if it has none.
+// Session returns the session of a backend; nil if it has none.
 func (r *Rule) Session(b *backend.Backend) *Session {
 	i := slices.IndexFunc(r.Sessions, func(s *Session) bool { return s.Backend == nil || s.Backend == b })
 	if i < 0 {

@@ -13,8 +13,8 @@ import (
 // placeholder takes the place of what a block by itself lacks.
 const placeholder = "x-limpet-unnamed"
 
-// CheckBlock says what is wrong with a block by itself, whatever kind of document it comes from and whatever a CRD has
-// let through (S49): what the plugin's configuration would refuse, and timeouts of 0. The paths lead into the source.
+// CheckBlock checks a block by itself, whatever document it comes from, and also for what a CRD lets through (S49):
+// what the plugin's configuration would refuse, and timeouts of 0. The paths lead into the source.
 func CheckBlock(b SettingsBlock) policyconfig.ErrorList {
 	if b.Settings == nil {
 		return nil

@@ -136,8 +136,8 @@ func (m *merger) findConflicts() []Conflict {
 	return found
 }
 
-// findRival gives the block that keeps a policy from giving a field its value: the first of those that share a target
-// with it or, where it agrees with that one, the first of the level, on another Service.
+// findRival returns the block that keeps a policy's value of a field from being effective: the first of those that
+// share a target with it or, where it agrees with that one, the first of the level, on another Service.
 func findRival(stronger []*blockEntry, loser *blockEntry, f int) (winner *blockEntry, elsewhere bool) {
 	if loser.values[f] == nil {
 		return nil, false

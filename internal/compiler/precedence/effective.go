@@ -63,7 +63,7 @@ func (e *Effective) Field(name string) *Field {
 	return nil
 }
 
-// readValue gives what a field comes to, or the zero value; written is false if that is the default, or unset.
+// readValue returns a field's effective value, or the zero value; written is false if it is the default, or unset.
 func readValue[T any](e *Effective, name string) (v T, written bool) {
 	f := e.Field(name)
 	if f == nil {

@@ -30,8 +30,8 @@ type fieldRow struct {
 	// read gives what settings write, nil for nothing. at is where, if it depends on more than the release. With an
 	// error the value is the one that is written.
 	read func(s *sessionSettings, g sessionapi.APIRelease) (value any, at string, err error)
-	// apply puts a value into the plugin's configuration, builtIn gives what stands there before. Both are nil for
-	// fields that the plugin has no use for.
+	// apply puts a value into the plugin's configuration, and builtIn returns the value there before. Both are nil for
+	// fields that the plugin does not have.
 	apply   func(p *pluginPolicy, value any)
 	builtIn func(p *pluginPolicy) any
 }

@@ -106,8 +106,8 @@ func (m *merger) decideType() (policyconfig.Type, FieldValue) {
 	return policyconfig.TypeCookie, FieldValue{}
 }
 
-// decideEnvelope is whether the session is in what the application sets, and what writes it. It is decided as the type
-// is: no other field speaks against it.
+// decideEnvelope decides whether the session is in the application's own cookie or header, and by which value. It is
+// decided as the type is: no other field speaks against it.
 func (m *merger) decideEnvelope() (bool, FieldValue) {
 	for _, e := range m.entries {
 		if w := e.values[fieldIndex[fieldEnvelope]]; w != nil {
@@ -229,7 +229,7 @@ func buildFieldDefaults() []*Field {
 	return all
 }
 
-// buildField gives what came of a field; the default itself where no block has a say, which is most fields of most
+// buildField returns the result for a field: the default itself where no block writes it, as for most fields of most
 // rules.
 func (m *merger) buildField(f int) *Field {
 	if m.effectiveValues[f] == nil {

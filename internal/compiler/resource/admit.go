@@ -97,9 +97,9 @@ type identity struct {
 	namespace, name string
 }
 
-// mergeTexts brings together what became of documents. Of two with one name the second is refused, and all of a file
-// that can't be read: which objects it would have is open. Some names are those of documents at places elsewhere. It
-// gives the first document of each name, too.
+// mergeTexts merges admitted documents. Of two with one name the second is refused. All documents of a file that can't
+// be read are refused: which objects it would have is not known. Some names are those of documents at places elsewhere.
+// It gives the first document of each name, too.
 func mergeTexts(
 	all []*admittedText, texts []*read.Text, elsewhere placesByName, rep *report.Report,
 ) (*Objects, documentsByName) {

@@ -7,8 +7,8 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// BindAddresses gives where a Gateway wants to listen, each address once: at bind if it names none. Invalid are the
-// indexes of what it names that is no address to bind.
+// BindAddresses returns the addresses on which a Gateway wants to listen, each once: bind if it names none. invalid are
+// the indexes of spec.addresses that can't be bound.
 func BindAddresses(g *gatewayv1.Gateway, bind netip.Addr) (addresses []netip.Addr, invalid []int) {
 	if len(g.Spec.Addresses) == 0 {
 		return []netip.Addr{bind}, nil

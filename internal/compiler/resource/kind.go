@@ -15,7 +15,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/support"
 )
 
-// Kind is what limpet knows of one kind of object. Whatever needs a list of kinds makes it from the registry.
+// Kind is what limpet knows of one kind of object. All lists of kinds are made from the registry.
 type Kind struct {
 	schema.GroupKind // as documents write it
 	Traits
@@ -45,8 +45,8 @@ type Kind struct {
 // Traits are what others than admission want to know of a kind.
 type Traits struct {
 	ClusterScoped bool
-	// HasStatus says that limpet tells what became of each object; Describable that what affects one can be asked;
-	// Attachable that session policies can have one as a target.
+	// HasStatus says that limpet writes the objects' statuses, Describable that limpet describe takes them, and Attachable
+	// that session policies can target them.
 	HasStatus, Describable, Attachable bool
 }
 

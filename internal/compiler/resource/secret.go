@@ -26,7 +26,7 @@ var secretKind = newKind(definition[Secret]{
 	list:     func(o *Objects) *[]*Object[Secret] { return &o.Secrets },
 })
 
-// Secret is that kind, with its data as the text that it is in a document: an error in it must not show it.
+// Secret is the kind Secret, with its data as the document's text: an error must not show the data.
 type Secret struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -16,7 +16,8 @@ const (
 	maxProblems   = 8
 )
 
-// newCondition is one that limpet writes; what it lacks comes from the object and from what was written before.
+// newCondition makes a condition of limpet's. Its generation and transition time come from the object and the condition
+// before.
 func newCondition[T, R ~string](kind T, holds bool, reason R, message string) metav1.Condition {
 	status := metav1.ConditionFalse
 	if holds {

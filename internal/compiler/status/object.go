@@ -156,8 +156,8 @@ func (b *builder) addObject(kind metav1.TypeMeta, meta metav1.ObjectMeta, status
 	b.until = time.Time{}
 }
 
-// parseStatus reads the status that an object has. What is none of the type counts as nothing: only controllers
-// write there, and an API server would have refused it.
+// parseStatus reads an object's current status. A status that does not parse counts as empty: only controllers write
+// there, and an API server would have refused it.
 func parseStatus[T, V any](b *builder, o *resource.Object[V]) (status T) {
 	if b.Current != nil {
 		if text := b.Current(o.Ref()); text == nil || json.Unmarshal(text, &status) != nil {

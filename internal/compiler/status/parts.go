@@ -20,7 +20,7 @@ type Part struct {
 	Traffic     []*lower.BackendTraffic
 }
 
-// SetParts has statuses written from what parts come to, as if they were one. The first knows how Gateways do.
+// SetParts makes statuses from the results of parts, as if they were one. The first part has the Gateways' results.
 func (in *Input) SetParts(first Part, others []Part) {
 	attachments, decisions := *first.Attachments, *in.Decisions
 	attachments.Parents = map[object.Ref][]gateway.ParentStatus{}

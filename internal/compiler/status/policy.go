@@ -161,8 +161,8 @@ func newParentReference(t object.TargetRef) gatewayv1.ParentReference {
 	return ref
 }
 
-// policyConditions is what became of a policy at one ancestor (S60, S61).
-// Limits are what else there is to say of the policy: what is not honoured in full, or can't be supported.
+// policyConditions returns the conditions of a policy at one ancestor (S60, S61). limits are further problems of the
+// policy: what is not honoured in full, or can't be supported.
 func (b *builder) policyConditions(
 	ref object.Ref, a *ancestor, strategy *v1alpha1.MergeStrategy, limits []report.Problem,
 ) []metav1.Condition {

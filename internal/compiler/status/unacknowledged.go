@@ -18,8 +18,8 @@ type Unacknowledged struct {
 	Grace bool
 }
 
-// noteUnacknowledged has a Gateway, its listeners and those of its ListenerSets be not Programmed until an Envoy has
-// acknowledged them. "Programmed" is what is sent to the data plane and is to be ready soon (Gateway API,
+// noteUnacknowledged sets Programmed of a Gateway, its listeners and those of its ListenerSets to False until an Envoy
+// has acknowledged them. "Programmed" is what is sent to the data plane and is to be ready soon (Gateway API,
 // GatewayConditionProgrammed): without an Envoy it is sent nowhere. The condition and its reason have the same names in
 // all three.
 func (b *builder) noteUnacknowledged(g *gateway.Status, was, conditions []metav1.Condition) []metav1.Condition {
