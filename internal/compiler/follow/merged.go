@@ -214,7 +214,7 @@ func (m *merged) settleForms(sites map[string][]string) {
 	for name := range sites {
 		site := m.sites[name]
 		if most := site.tally.Most(); most != site.sessions {
-			site.sessions, site.routes = most, envoy.Packed{} // to be packed again
+			site.sessions, site.routes, site.shards = most, envoy.Packed{}, nil // to be packed again
 		}
 	}
 }
