@@ -21,6 +21,14 @@ COMMAND_TAGS := -tags kustomize_disable_go_plugin_support
 FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json tools/linked.sha256 $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
 COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler filter internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
+# A TinyGo of one's own need not come with clang: limpet has no shards then, but with modules that are there.
+ifdef TINYGO
+SHARDS := $(wildcard cmd/limpet/filters/limpet-shard-*.so)
+else
+SHARDS := cmd/limpet/filters/limpet-shard-amd64.so cmd/limpet/filters/limpet-shard-arm64.so
+endif
+FILTERS := cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(SHARDS)
+
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
 NATIVE_PEERS := dist/peers/libempty.so dist/peers/librust.so
 FUZZED_MODULES := dist/native/poisoned/liblimpet.so dist/native/sanitized/liblimpet.so
@@ -97,8 +105,8 @@ e2e-kubernetes: build bin/gotest ## run "limpet serve" on a real API server, wit
 	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" && cd e2e/kubernetes && ../../bin/gotest -count=1 -timeout 20m
 
 .PHONY: bench-serve
-bench-serve: build ## measure "limpet serve" on a real API server with thousands of routes: ten minutes (as root)
-	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" LIMPET_LONG=1 && cd e2e/kubernetes && go test -count=1 -timeout 1h -v -run '^TestSpeed$$'
+bench-serve: build ## measure "limpet serve" on a real API server with thousands of routes, half an hour; LIMPET_SHAPES=5000/1 is a part (as root)
+	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" LIMPET_LONG=1 && cd e2e/kubernetes && go test -count=1 -timeout 3h -v -run '^TestSpeed'
 
 # e2e-long and figures take RUN=TestName for one scenario.
 .PHONY: e2e-long
@@ -132,7 +140,7 @@ conformance-envoy-gateway: build bin/envoy-gateway ## the tests of session persi
 	@$(ON_KUBERNETES) ENVOY_GATEWAY=bin/envoy-gateway conformance/run.sh $(TESTS)
 
 .PHONY: build
-build: bin/limpet bin/demo bin/browser ## build bin/limpet and dist/limpet.wasm
+build: bin/limpet bin/demo bin/browser $(if $(SHARDS),dist/limpet-shard-1.so) ## build bin/limpet and dist/limpet.wasm
 
 .PHONY: tools
 tools: ## install TinyGo and Envoy into the per-user cache, find a browser or install one, and print where they are
@@ -285,7 +293,7 @@ newest: ## raise every dependency to its newest version and run the unit tests: 
 
 # The version must be said: VERSION=v1.2.3. BASE and ENVOY_BASE are images by digest to build on, KEY a private key to sign with.
 .PHONY: release
-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json deploy ## make all that a release has, in dist/release: VERSION=v1.2.3 (docs/install.md)
+release: $(FILTERS) deploy ## make all that a release has, in dist/release: VERSION=v1.2.3 (docs/install.md)
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy go run ./tools/release -version "$(VERSION)" $(if $(REGISTRY),-registry $(REGISTRY)) \
 	$(if $(BASE),-base $(BASE)) $(if $(ENVOY_BASE),-envoy-base $(ENVOY_BASE)) $(if $(KEY),-key $(KEY)) $(if $(BUILDER),-builder $(BUILDER))
 
@@ -294,7 +302,7 @@ publish: ## push the images and the chart of dist/release: VERSION=v1.2.3 REGIST
 	@go run ./tools/release -version "$(VERSION)" $(if $(REGISTRY),-registry $(REGISTRY)) -push
 
 .PHONY: reproduce-release
-reproduce-release: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## make a release twice, in different places, and compare: ten minutes
+reproduce-release: $(FILTERS) ## make a release twice, in different places, and compare: ten minutes
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy tools/reproduce-release.sh
 
 .PHONY: deploy
@@ -303,7 +311,7 @@ deploy: ## put the chart with its CRDs and install.yaml into dist/deploy, and wr
 
 # What the chart of the working tree calls it (deploy/chart/limpet/Chart.yaml).
 .PHONY: image
-image: cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json ## put the image of limpet into dist/image.tar, for a cluster without a registry; "make deploy" has its chart
+image: $(FILTERS) ## put the image of limpet into dist/image.tar, for a cluster without a registry; "make deploy" has its chart
 	@tools/step.sh "building dist/image.tar" go run ./tools/release -version v0.0.0-unreleased -local dist/image.tar $(if $(BASE),-base $(BASE))
 
 .PHONY: e2e-install
@@ -336,6 +344,9 @@ cmd/limpet/filters/%: dist/%
 cmd/limpet/filters/liblimpet-%.so: dist/native/%/liblimpet.so
 	@cp $< $@.partial && mv $@.partial $@
 
+cmd/limpet/filters/limpet-shard-%.so: dist/shard/%/limpet-shard.so
+	@cp $< $@.partial && mv $@.partial $@
+
 # Its packages need no filter, so that they can be compiled while that is built. No -trimpath: what vet, lint and tests compile is the same
 # then, and is compiled once. A release's binaries have it (tools/release).
 dist/compiled: $(COMMAND_SOURCES)
@@ -344,10 +355,13 @@ dist/compiled: $(COMMAND_SOURCES)
 	sh -c 'go build -buildvcs=false $(COMMAND_TAGS) $$(go list $(COMMAND_TAGS) -f "{{join .Imports \" \"}}" ./cmd/limpet)' && touch $@
 
 # Native filters are in it once 'make native' has put them there, and stay up to date from then on.
-bin/limpet: $(COMMAND_SOURCES) dist/compiled cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(wildcard cmd/limpet/filters/liblimpet-*.so)
+bin/limpet: $(COMMAND_SOURCES) dist/compiled $(FILTERS) $(wildcard cmd/limpet/filters/liblimpet-*.so)
 	@mkdir -p bin
 	@tools/step.sh "building $@" \
 	go build -buildvcs=false $(COMMAND_TAGS) -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/limpet
+
+bin/limpet-sharded: bin/limpet
+	@go build -buildvcs=false $(COMMAND_TAGS),limpet.sharded -o $@ ./cmd/limpet
 
 bin/gotest: $(wildcard tools/gotest/*.go)
 	@mkdir -p bin
@@ -374,11 +388,13 @@ NATIVE_C := $(wildcard filter/native/c/*)
 NATIVE_CLANG_amd64 := clang-19 --target=x86_64-linux-gnu
 NATIVE_CLANG_arm64 := clang-19 --target=aarch64-linux-gnu -mno-outline-atomics -isystem /usr/aarch64-linux-gnu/include -L/usr/aarch64-linux-gnu/lib
 NATIVE_CFLAGS := -std=gnu2x -O2 -fPIC -ffunction-sections -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=.
-NATIVE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--version-script=filter/native/c/exports.map -Wl,--gc-sections \
-	-Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--no-undefined-version -Wl,--build-id=none -Wl,-s -Wl,-soname,liblimpet.so
+MODULE_LDFLAGS := -shared -nostartfiles -nodefaultlibs -fuse-ld=lld-19 -Wl,--version-script=filter/native/c/exports.map -Wl,--gc-sections \
+	-Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--no-undefined-version -Wl,--build-id=none -Wl,-s
+NATIVE_LDFLAGS := $(MODULE_LDFLAGS) -Wl,-soname,liblimpet.so
 
 NATIVE := dist/native/amd64/liblimpet.so dist/native/arm64/liblimpet.so dist/liblimpet.so $(FUZZED_MODULES) dist/native/trapping/liblimpet.so \
-	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so
+	cmd/limpet/filters/liblimpet-amd64.so cmd/limpet/filters/liblimpet-arm64.so \
+	dist/shard/sanitized/limpet-shard.so dist/shard/amd64/limpet-shard.so dist/shard/arm64/limpet-shard.so
 
 .PHONY: native
 native: $(NATIVE) ## build the native filter, limpet as a dynamic module of Envoy, for amd64 and arm64, and bin/limpet with it
@@ -399,6 +415,10 @@ native-long: native ## that the native filter's memory stays flat over fifty mil
 e2e-native: native bin/gotest ## run the end-to-end tests with the native filter; TESTS='Stick|Pin' those that match
 	@$(WITH_TOOLS) && export LIMPET_FILTER=native && cd e2e && ../bin/gotest -count=1 -timeout 30m $(if $(TESTS),-run '$(TESTS)')
 
+.PHONY: e2e-shards
+e2e-shards: build bin/limpet-sharded bin/gotest ## run the end-to-end tests with a table for each shard of the fewest routes; TESTS='Stick|Pin' those that match
+	@$(WITH_TOOLS) && export LIMPET_SHARDS=all && cd e2e && ../bin/gotest -count=1 -timeout 30m $(if $(TESTS),-run '$(TESTS)')
+
 # What the native filter is compared with.
 dist/peers/libempty.so: bench/peers/empty/module.c filter/native/c/abi.h
 	@mkdir -p dist/peers
@@ -416,7 +436,7 @@ dist/native/%/limpet.o: $(NATIVE_SOURCES)
 	"$$tinygo" build -target tools/limpet-native-$*.json -opt=2 -no-debug -panic=trap -o $@.partial.o ./filter/native && \
 	llvm-objcopy-19 --redefine-sym main=limpet_main $@.partial.o $@ && rm $@.partial.o
 
-.PRECIOUS: dist/native/%/limpet.o
+.PRECIOUS: dist/native/%/limpet.o dist/shard/%/limpet-shard.so
 
 # And one whose C parts the address and undefined-behaviour sanitizers watch, as well as what TinyGo's code copies.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -438,6 +458,22 @@ dist/native/trapping/liblimpet.so: dist/native/$(NATIVE_ARCH)/limpet.o $(NATIVE_
 dist/native/%/liblimpet.so: dist/native/%/limpet.o $(NATIVE_C)
 	@[ $* = $(NATIVE_ARCH) ] || tools/setup.sh cross-$* >/dev/null
 	@$(NATIVE_CLANG_$*) $(NATIVE_CFLAGS) $(NATIVE_LDFLAGS) -o $@.partial filter/native/c/*.c $< -lc && mv $@.partial $@
+
+# The module that writes the shard of a request's host (filter/shard). It is C without a C library, so that no architecture needs more than
+# the compiler, which TinyGo brings.
+SHARD_C := filter/shard/c/shard.c filter/native/c/abi.h
+dist/shard/sanitized/limpet-shard.so: $(SHARD_C)
+	@mkdir -p $(@D)
+	@cc -std=gnu2x -O1 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter $(SANITIZE) -shared -o $@.partial $< && mv $@.partial $@
+
+# Beside dist/limpet.wasm it has the name by which Envoys know it.
+dist/limpet-shard-1.so: dist/shard/$(NATIVE_ARCH)/limpet-shard.so
+	@cp $< $@.partial && mv $@.partial $@
+
+dist/shard/%/limpet-shard.so: $(SHARD_C)
+	@mkdir -p $(@D)
+	@tools/setup.sh tinygo >/dev/null
+	@$(NATIVE_CLANG_$*) $(NATIVE_CFLAGS) -ffreestanding $(MODULE_LDFLAGS) -Wl,-soname,limpet-shard.so -o $@.partial $< && mv $@.partial $@
 
 # Renamed into place: whoever has the file of before mapped keeps that.
 dist/liblimpet.so: dist/native/$(NATIVE_ARCH)/liblimpet.so

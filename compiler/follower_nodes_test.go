@@ -45,7 +45,7 @@ func TestFollowerNodes(t *testing.T) {
 		for _, g := range result.Served {
 			text := ""
 			for _, e := range g.Endpoints {
-				text += fmt.Sprintf("%q", e)
+				text += fmt.Sprintf("%q", e.Content)
 			}
 			if strings.Contains(text, at.String()) != step.is || !strings.Contains(text, "10.0.0.1") {
 				t.Errorf("%s: the endpoints of %s are %s", step.name, g.Gateway, text)

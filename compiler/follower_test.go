@@ -84,9 +84,10 @@ func compareServedLists(t *testing.T, name string, got, want []*envoy.Served) {
 		for kind, lists := range map[string][2][]envoy.Packed{
 			"listeners": {g.Listeners, w.Listeners}, "routes": {g.Routes, w.Routes}, "clusters": {g.Clusters, w.Clusters},
 			"endpoints": {g.Endpoints, w.Endpoints}, "secrets": {g.Secrets, w.Secrets}, "filter": {g.Filter, w.Filter},
+			"scopes": {g.Scopes, w.Scopes}, "tables of shards": {g.ShardTables, w.ShardTables},
 		} {
 			if !reflect.DeepEqual(lists[0], lists[1]) {
-				t.Errorf("%s: the %s of %s differ:\nfollowed %q\nfrom scratch %q", name, kind, w.Gateway, lists[0], lists[1])
+				t.Errorf("%s: the %s of %s differ:\nfollowed %+v\nfrom scratch %+v", name, kind, w.Gateway, lists[0], lists[1])
 			}
 		}
 	}

@@ -187,7 +187,7 @@ func TestFollowerWorldServed(t *testing.T) {
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			served := &Served{Remote: seed%2 == 1, Scopes: newScopeKeys(t, "a"), Own: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.3:8080")}}
-			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: served}}
+			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", ShardModule: "s", Admin: NoAdmin, Served: served}}
 			if seed%3 == 1 {
 				o.RouteBudget = (4*seed*seed + 8) << 10 // so that there is no room for some routes and copies
 			}

@@ -155,6 +155,9 @@ type EnvoyOptions struct {
 	// ModuleSHA256 has Envoy fetch limpet.wasm, whose hash that is: ModulePath is then its path at the server that the bootstrap of
 	// ServerBootstrap names for it.
 	ModuleSHA256 string
+	// ShardModule is, for a server, the path of limpet-shard.so, with which Envoys have a table for each shard of a listener's routes
+	// (docs/serve.md); empty for one table. Envoys that have no such file have one table.
+	ShardModule string
 	// Unusable are the addresses at which the machine that Envoy runs on does not let it listen, with the reasons: listeners
 	// are left out there.
 	Unusable map[netip.AddrPort]string

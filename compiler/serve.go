@@ -35,7 +35,7 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	}
 	settings := envoy.Settings{
 		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config, PluginJSON: text,
-		Logged: o.LoggedHeaders,
+		ShardModule: o.Envoy.ShardModule, Logged: o.LoggedHeaders,
 	}
 	served, err := envoy.Serve(proxy.Clusters, settings, gateways)
 	r.Served, r.Draining, r.Until = served, proxy.Draining, proxy.Until

@@ -27,6 +27,10 @@ const (
 	TicketHeader = "limpet-ticket"
 	AnswerHeader = "limpet-session"
 
+	// ShardHeader is the header that requests have within an Envoy that finds their routes by it, whatever their
+	// clients say.
+	ShardHeader = "x-limpet-shard"
+
 	// CrossSiteSuffix ends the name of the second cookie that crossSite asks for.
 	CrossSiteSuffix = "-cross-site"
 

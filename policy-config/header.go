@@ -26,7 +26,7 @@ var reservedHeaders = []struct {
 		"vary",
 	}},
 	{"is written by Envoy and other proxies", []string{
-		"x-envoy-", "x-forwarded-", "x-request-id", "forwarded", "via", "server", "user-agent",
+		"x-envoy-", "x-forwarded-", "x-request-id", "forwarded", "via", "server", "user-agent", ShardHeader,
 	}},
 	{"belongs to gRPC", []string{"grpc-"}},
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the filter twice, limpet.wasm and liblimpet.so for amd64 and arm64, from copies of the working tree in folders of different
+# Builds the filter twice, limpet.wasm, liblimpet.so and limpet-shard.so for amd64 and arm64, from copies of the working tree in folders of different
 # names and depths, each with fresh caches of Go and TinyGo, and compares the two, and what is in dist with them if it is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +8,7 @@ modules=$(go env GOMODCACHE) # its content is held by go.sum
 files=(dist/limpet.wasm) own=$(go env GOHOSTARCH)
 # Without its linker the other architecture's is left out, and said to be.
 for arch in amd64 arm64; do
-	if [ "$arch" = "$own" ] || tools/setup.sh "cross-$arch" >/dev/null; then files+=("dist/native/$arch/liblimpet.so"); else
+	if [ "$arch" = "$own" ] || tools/setup.sh "cross-$arch" >/dev/null; then files+=("dist/native/$arch/liblimpet.so" "dist/shard/$arch/limpet-shard.so"); else
 		echo "reproduce: liblimpet.so for $arch is left out: no tools for it" >&2
 	fi
 done

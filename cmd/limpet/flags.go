@@ -214,6 +214,7 @@ type configFlags struct {
 	keys    keyFlags
 	story   storyFlags
 	module  moduleFlags
+	shards  string // the path of what an Envoy needs to have tables for shards; empty for none
 	istio   istioFlags
 	// local says that the Envoy runs here: only clients of this machine reach a listener on a loopback address.
 	local bool
@@ -290,6 +291,7 @@ func (f *configFlags) options(in controller.Input, target compiler.Target, modul
 	switch target {
 	case compiler.TargetEnvoy:
 		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin.address, AdminAll: f.admin.all, Native: f.filter.isNative(), ModulePath: modulePath}
+		o.Envoy.ShardModule = f.shards
 		if f.local {
 			o.Envoy.Machine = envoyproc.MachineAddresses()
 		}

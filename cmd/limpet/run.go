@@ -188,7 +188,7 @@ func listArgs(dir string, own []string, seen bool) []string {
 // socketIn is where limpet listens for the Envoy of a folder.
 func socketIn(dir string) string { return filepath.Join(dir, "xds.sock") }
 
-// files is what Envoy starts from, and its filter: a limpet without one says so before it looks at the input.
+// files is what Envoy starts from, and its modules: a limpet without one says so before it looks at the input.
 func (rc *runCommand) files(dir string) ([]atomicfile.File, error) {
 	b := serve.Bootstrap{Server: serve.SocketPrefix + socketIn(dir)}
 	rc.config.admin.set(&b)
@@ -204,7 +204,7 @@ func (rc *runCommand) files(dir string) ([]atomicfile.File, error) {
 		}
 		files = append(files, filter)
 	}
-	return files, nil
+	return append(files, shardFiles()...), nil
 }
 
 // write makes the folder, with the files in it.

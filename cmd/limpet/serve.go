@@ -321,6 +321,9 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	if err != nil {
 		return err
 	}
+	if sc.config.shards, err = sc.shardPath(); err != nil {
+		return err
+	}
 	followed := &controller.Controller{
 		Memory: known, Published: traces.Compiled, Compiled: serve.NewCompileMetrics(registry),
 		Options: sc.modules.options(sc.config.envoyOptions(cmp.Or(sc.modules.path, sc.config.filter.place))),

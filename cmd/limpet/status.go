@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -144,7 +148,7 @@ func printStatus(to io.Writer, status serve.Status, wide bool) error {
 	if err := printInput(to, status.Input); err != nil {
 		return err
 	}
-	if err := printRejections(to, status.Envoys); err != nil {
+	if err := errors.Join(printRejections(to, status.Envoys), printUnsharded(to, status.Envoys)); err != nil {
 		return err
 	}
 	if status.Keys != nil {
@@ -189,6 +193,30 @@ func printKeys(to io.Writer, keys *keyfile.Fingerprints) error {
 	}
 	fmt.Fprintf(table, "all of them\t%s (%s: %d)\n", keys.Ring, policyconfig.KeysGauge, keys.Gauge)
 	return table.Flush()
+}
+
+// mostNamed is how many Envoys of a kind are named.
+const mostNamed = 3
+
+// printUnsharded prints which Envoys have one table of routes for each listener, and why.
+func printUnsharded(to io.Writer, envoys []xds.ClientStatus) (err error) {
+	nodes := map[string][]string{} // by the reason
+	for _, e := range envoys {
+		if why, isWhole := strings.CutPrefix(e.Routes, xds.WholeRoutes); isWhole {
+			nodes[why] = append(nodes[why], message.MakePrintable(e.Node))
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(nodes)) {
+		named := nodes[why]
+		if more := len(named) - mostNamed; more > 0 {
+			named = append(named[:mostNamed:mostNamed], fmt.Sprintf("%d more", more))
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(to, "\nwithout shards, with one table of routes for each listener: %s\n  %s\n",
+				strings.Join(named, ", "), message.MakePrintable(why))
+		}
+	}
+	return err
 }
 
 // printRejections prints what is wrong with Envoys, and what they say of what they reject.

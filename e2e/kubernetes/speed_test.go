@@ -39,6 +39,8 @@ type speedWorld struct {
 	serving *harness.Serving
 	envoy   *harness.Envoy
 	odd     bool // of a Service whose pod is another again and again
+	// shared is how many routes each host has of so many in all; none is a host for each.
+	shared, of int
 }
 
 func newSpeedWorld(t *testing.T, flags ...string) *speedWorld {
@@ -172,7 +174,17 @@ func (w *speedWorld) addService(ctx context.Context, i, endpoints int) error {
 }
 
 func (w *speedWorld) addRoute(ctx context.Context, i int, service string) error {
-	return createText(ctx, w.routes, routeText(fmt.Sprintf("speed-%d", i), hostOf(i), service))
+	host, path := w.place(i)
+	text := routeText(fmt.Sprintf("speed-%d", i), host, service)
+	return createText(ctx, w.routes, strings.Replace(text, "rules: [{", fmt.Sprintf("rules: [{matches: [{path: {value: %s}}], ", path), 1))
+}
+
+// place is where a route is.
+func (w *speedWorld) place(i int) (host, path string) {
+	if w.shared < 2 {
+		return hostOf(i), "/"
+	}
+	return hostOf(i % w.of / w.shared), fmt.Sprintf("/r%d", i)
 }
 
 func (w *speedWorld) removeRoute(ctx context.Context, i int) error {
@@ -247,11 +259,12 @@ func quantiles(all []time.Duration) string {
 func (w *speedWorld) probe(t *testing.T, from, n int) (took []time.Duration) {
 	for i := from; i < from+n; i++ {
 		begun := time.Now()
+		host, path := w.place(i)
 		if err := w.addRoute(t.Context(), i, "speed-0"); err != nil {
 			t.Fatal(err)
 		}
 		for status := 0; status != http.StatusOK; time.Sleep(2 * time.Millisecond) {
-			if status, _ = w.get(t, hostOf(i)); status >= 500 {
+			if status, _ = w.getPath(t, host, path); status >= 500 {
 				t.Errorf("a new route answers %d", status)
 			}
 		}
@@ -270,7 +283,8 @@ func (w *speedWorld) churn(t *testing.T, routes int) (stop func()) {
 		defer tick.Stop()
 		for i := 1; ctx.Err() == nil; i++ {
 			<-tick.C
-			patch := fmt.Sprintf(`[{"op":"add","path":"/spec/rules/0/matches","value":[{"path":{"type":"PathPrefix","value":"/"}},{"path":{"type":"PathPrefix","value":"/v%d"}}]}]`, i)
+			_, path := w.place(i * 7919 % routes)
+			patch := fmt.Sprintf(`[{"op":"add","path":"/spec/rules/0/matches","value":[{"path":{"value":%q}},{"path":{"value":"/v%d"}}]}]`, path, i)
 			_, err := w.routes.Patch(ctx, fmt.Sprintf("speed-%d", i*7919%routes), "application/json-patch+json", []byte(patch), metav1.PatchOptions{})
 			if err != nil && ctx.Err() == nil {
 				t.Error(err)
@@ -378,7 +392,8 @@ func (w *speedWorld) fill(t *testing.T, from, to, endpoints int) {
 		return w.addRoute(ctx, first+i, fmt.Sprintf("speed-%d", first+i))
 	})
 	for status := 0; status != http.StatusOK; time.Sleep(50 * time.Millisecond) {
-		status, _ = w.get(t, hostOf(to-1))
+		host, path := w.place(to - 1)
+		status, _ = w.getPath(t, host, path)
 	}
 	w.serving.AwaitSettled(t)
 	for before := -1.0; before != w.serving.Metric(t, "limpet_status_writes_total"); time.Sleep(3 * time.Second) { // for all statuses
@@ -393,10 +408,12 @@ func (w *speedWorld) empty(t *testing.T, routes int) {
 }
 
 func (w *speedWorld) removeServices(t *testing.T, n int) {
-	w.each(t, n, func(ctx context.Context, i int) error {
-		if err := w.services.Delete(ctx, fmt.Sprintf("speed-%d", i), metav1.DeleteOptions{}); err != nil {
-			return err
-		}
-		return w.slices.Delete(ctx, fmt.Sprintf("speed-%d", i), metav1.DeleteOptions{})
-	})
+	w.each(t, n, w.removeService)
+}
+
+func (w *speedWorld) removeService(ctx context.Context, i int) error {
+	if err := w.services.Delete(ctx, fmt.Sprintf("speed-%d", i), metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	return w.slices.Delete(ctx, fmt.Sprintf("speed-%d", i), metav1.DeleteOptions{})
 }

@@ -27,18 +27,18 @@ import (
 func BenchmarkChange(b *testing.B) {
 	route := changeOf{"route", "HTTPRoute", "value: /cart", "value: /cart"}
 	for _, routes := range []int{1000, 5000, 10000} {
-		s := startChanging(b, routes)
+		s := startChanging(b, routes, "")
 		for _, c := range []changeOf{
 			{"endpoint", "EndpointSlice", "10.0.0.2", "10.0.1."},
 			{"policy", "SessionPersistencePolicy", "idleTimeout: 20m", "idleTimeout: 2"},
 			route,
 		} {
-			b.Run(fmt.Sprintf("%s/%d", c.name, routes), func(b *testing.B) { s.measure(b, c) })
+			b.Run(fmt.Sprintf("%s/%d", c.name, routes), func(b *testing.B) { s.measure(b, c.change(s)) })
 		}
 		s.stop()
 	}
-	s := startChanging(b, 5000, connections...)
-	b.Run("route beside connections/5000", func(b *testing.B) { s.measure(b, route) })
+	s := startChanging(b, 5000, "", connections...)
+	b.Run("route beside connections/5000", func(b *testing.B) { s.measure(b, route.change(s)) })
 	s.stop()
 }
 
@@ -56,13 +56,18 @@ spec: {parentRefs: [{name: connections}], rules: [{backendRefs: [{name: app-0, p
 // changeOf is what changes: a word in objects of a kind, which becomes another one and a number.
 type changeOf struct{ name, kind, word, other string }
 
+func (c changeOf) change(s *changing) func(b *testing.B) {
+	return func(b *testing.B) { s.change(b, c.kind, c.word, c.other) }
+}
+
 // measure measures how long changes take.
-func (s *changing) measure(b *testing.B, c changeOf) {
+func (s *changing) measure(b *testing.B, change func(b *testing.B)) {
 	b.Helper()
 	var took []time.Duration
 	before := processor.Time()
 	for b.Loop() {
-		took = append(took, s.change(b, c.kind, c.word, c.other))
+		change(b)
+		took = append(took, s.await(b))
 	}
 	b.ReportMetric(float64((processor.Time()-before).Microseconds())/1000/float64(len(took)), "cpu-ms/op")
 	slices.Sort(took)
@@ -70,10 +75,23 @@ func (s *changing) measure(b *testing.B, c changeOf) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
 
+// BenchmarkNewRoute measures what limpet works for a route that comes, of many, with a table of routes for all of them or by shard.
+func BenchmarkNewRoute(b *testing.B) {
+	for _, routes := range []int{1000, 5000, 10_000, 30_000} {
+		for name, module := range map[string]string{"whole": "", "sharded": "/limpet-shard.so"} {
+			b.Run(fmt.Sprintf("%s/%d", name, routes), func(b *testing.B) {
+				s := startChanging(b, routes, module)
+				s.measure(b, s.addRoute)
+				s.stop()
+			})
+		}
+	}
+}
+
 // BenchmarkStatuses measures what finding out statuses costs when one object has changed, and what the process holds after that.
 func BenchmarkStatuses(b *testing.B) {
 	for _, routes := range []int{1000, 5000} {
-		s := startChanging(b, routes)
+		s := startChanging(b, routes, "")
 		b.Run(fmt.Sprint(routes), func(b *testing.B) {
 			if _, err := s.controller.Statuses(nil, nil, true); err != nil {
 				b.Fatal(err)
@@ -82,6 +100,7 @@ func BenchmarkStatuses(b *testing.B) {
 			for b.Loop() {
 				count++
 				s.change(b, "HTTPRoute", "value: /cart", "value: /cart")
+				s.await(b)
 				begun := time.Now()
 				if _, err := s.controller.Statuses(nil, nil, false); err != nil {
 					b.Fatal(err)
@@ -109,7 +128,7 @@ type changing struct {
 	stop       func()
 }
 
-func startChanging(b *testing.B, routes int, more ...string) *changing {
+func startChanging(b *testing.B, routes int, shardModule string, more ...string) *changing {
 	b.Helper()
 	s := &changing{sources: splitSources(scaletest.MakeRoutes(routes)), inputs: make(chan Input, 1), live: make(chan struct{}, 100)}
 	for i, text := range more {
@@ -118,7 +137,9 @@ func startChanging(b *testing.B, routes int, more ...string) *changing {
 	c, _ := newController(b)
 	c.Admitted, c.Changes = true, s
 	c.Options = func(in Input) compiler.Options {
-		return compiler.Options{Keys: in.Keys, Envoy: &compiler.EnvoyOptions{ModulePath: "/limpet.wasm", Admin: compiler.NoAdmin}}
+		return compiler.Options{Keys: in.Keys, RouteBudget: 1 << 33, Envoy: &compiler.EnvoyOptions{
+			ModulePath: "/limpet.wasm", ShardModule: shardModule, Admin: compiler.NoAdmin,
+		}}
 	}
 	c.Server = xds.NewServer(xds.Options{
 		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: liveLog{serve.Log{To: slog.New(slog.DiscardHandler)}, s.live},
@@ -150,8 +171,8 @@ func splitSources(files []compiler.Source) (all []compiler.Source) {
 	return all
 }
 
-// change changes an object and waits for the acknowledgement.
-func (s *changing) change(b *testing.B, kind, word, other string) time.Duration {
+// change changes an object.
+func (s *changing) change(b *testing.B, kind, word, other string) {
 	b.Helper()
 	s.count++
 	next := slices.Clone(s.sources)
@@ -166,6 +187,23 @@ func (s *changing) change(b *testing.B, kind, word, other string) time.Duration 
 		}
 	}
 	s.sources = next
+}
+
+// addRoute adds a route to a Service of another one.
+func (s *changing) addRoute(*testing.B) {
+	s.count++
+	one := compiler.Source{Name: fmt.Sprintf("new/%06d", s.count), Data: fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: new-%[1]d, namespace: default}
+spec: {parentRefs: [{name: web}], hostnames: [new-%[1]d.example.com], rules: [{backendRefs: [{name: app-0, port: 80}]}]}
+`, s.count)}
+	at, _ := slices.BinarySearchFunc(s.sources, one, func(a, b compiler.Source) int { return strings.Compare(a.Name, b.Name) })
+	s.sources = slices.Concat(s.sources[:at], []compiler.Source{one}, s.sources[at:])
+}
+
+// await tells of a change and waits for the acknowledgement.
+func (s *changing) await(b *testing.B) time.Duration {
+	b.Helper()
 	begun := time.Now()
 	s.inputs <- Input{}
 	select {
@@ -194,6 +232,10 @@ type liveLog struct {
 
 // Live is for an Envoy that has everything of a change.
 func (l liveLog) Live(xds.ClientStatus, time.Duration) { l.live <- struct{}{} }
+
+func isSharded(r *discoveryv3.Resource) bool {
+	return bytes.Contains(r.GetResource().GetValue(), []byte("x-limpet-shard"))
+}
 
 // connectWilling connects an Envoy that asks for everything and takes it at once.
 func connectWilling(b *testing.B, c *Controller, gateway string) (disconnect func()) {
@@ -231,7 +273,11 @@ func connectWilling(b *testing.B, c *Controller, gateway string) (disconnect fun
 			case xds.Cluster.URL():
 				ask(xds.Endpoint, fresh)
 			case xds.Listener.URL():
-				ask(xds.Routes, fresh) // which have the names of their listeners
+				if slices.ContainsFunc(response.GetResources(), isSharded) {
+					_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: xds.ScopedRoutes.URL()})
+				} else {
+					ask(xds.Routes, fresh) // which have the names of their listeners
+				}
 				ask(xds.Filter, []string{"limpet"})
 			}
 		}

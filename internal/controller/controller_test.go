@@ -210,7 +210,7 @@ func TestRun(t *testing.T) {
 		expect := func(what string, hosts ...string) {
 			t.Helper()
 			synctest.Wait()
-			text := c.Server.Latest("a/gw").Resources(xds.Endpoint)[0].Body.String()
+			text := c.Server.Latest("a/gw").Resources(xds.Endpoint)[0].Body().String()
 			for _, host := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.9"} {
 				if has := strings.Contains(text, host); has != slices.Contains(hosts, host) {
 					t.Errorf("%s: %s is served: %t", what, host, has)

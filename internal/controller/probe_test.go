@@ -90,7 +90,7 @@ func TestUnusableAddresses(t *testing.T) {
 		t.Errorf("told are %s", got)
 	}
 	if endpoints := next.Served[0].Endpoints; !strings.Contains(string(endpoints[0].Content), "10.0.0.13") {
-		t.Errorf("the change of a's endpoint is not live: %q", endpoints)
+		t.Errorf("the change of a's endpoint is not live: %+v", endpoints)
 	}
 	if _, err := c.compile(Input{Sources: []compiler.Source{
 		{Name: "a.yaml", Data: []byte(class)}, {Name: "b.yaml", Data: []byte(hostile)},

@@ -97,10 +97,10 @@ func TestPublish(t *testing.T) {
 			t.Errorf("%v are %q, want %q", c.t, got, c.want)
 		}
 	}
-	if !strings.Contains(one.Resources(xds.Routes)[0].Body.String(), "CART") {
+	if !strings.Contains(one.Resources(xds.Routes)[0].Body().String(), "CART") {
 		t.Error("the session policies of a Gateway are not in its routes")
 	}
-	if body := two.Resources(xds.Routes)[0].Body.String(); strings.Contains(body, "CART") {
+	if body := two.Resources(xds.Routes)[0].Body().String(); strings.Contains(body, "CART") {
 		t.Error("a Gateway's proxies get another's session policies")
 	}
 	said := apply(t, o, keys, strings.Replace(text, "sessionName: CART", "sessionName: BASKET", 1))
@@ -131,7 +131,7 @@ func TestIncumbentsOfServe(t *testing.T) {
 			apply(t, o, keys, text)
 		}
 		apply(t, o, keys, text+thief)
-		body := o.Server.Latest("default/one").Resources(xds.Routes)[0].Body.String()
+		body := o.Server.Latest("default/one").Resources(xds.Routes)[0].Body().String()
 		if kept := strings.Contains(body, `cart/matches/75ff6852f9ba93fd\",\"sessionName\":\"CART\"`); kept != before {
 			t.Errorf("%s: the session keeps its name: %t\n%s", name, kept, body)
 		}

@@ -113,7 +113,7 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 	search := func() *xds.Resource {
 		t.Helper()
 		all := c.Server.Latest("default/two").Resources(xds.Endpoint)
-		if len(all) != 1 || !strings.Contains(all[0].Body.String(), "10.0.1.1") {
+		if len(all) != 1 || !strings.Contains(all[0].Body().String(), "10.0.1.1") {
 			t.Fatalf("the address is no endpoint: %v", all)
 		}
 		return all[0]
@@ -137,7 +137,7 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 		return p.result
 	}
 	result := move("second")
-	if moved := search(); strings.Contains(moved.Without(moved.Moved).Body.String(), "10.0.1.1") {
+	if moved := search(); strings.Contains(moved.Without(moved.Moved).Body().String(), "10.0.1.1") {
 		t.Errorf("who does not know that it is another's gets the endpoints %v", moved.Without(moved.Moved))
 	}
 	if result.Until.IsZero() || time.Until(result.Until) > time.Second {
@@ -191,7 +191,7 @@ func TestUnsettledAddressesOneByOne(t *testing.T) {
 		for _, host := range []string{"10.0.1.1", "10.0.1.2"} {
 			isIt := func(one string) bool { return strings.HasPrefix(one, host+":") }
 			others := slices.DeleteFunc(slices.Clone(endpoints.Moved), isIt)
-			if body := string(endpoints.Without(others).Body.GetValue()); !strings.Contains(body, host) {
+			if body := string(endpoints.Without(others).Body().GetValue()); !strings.Contains(body, host) {
 				t.Errorf("%s: who knows of %s does not have it: %q", step.to, host, body)
 			}
 		}

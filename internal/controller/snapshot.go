@@ -22,26 +22,59 @@ type published struct {
 // follow is what the proxies are served next. A resource that has not changed stays the same value.
 func (p published) follow(since time.Time, d *envoy.Served) published {
 	edits := map[xds.Type]xds.Edit{}
-	for t, lists := range map[xds.Type][2][]envoy.Packed{
-		xds.Cluster: {p.of.Clusters, d.Clusters}, xds.Endpoint: {p.of.Endpoints, d.Endpoints}, xds.Secret: {p.of.Secrets, d.Secrets},
-		xds.Filter: {p.of.Filter, d.Filter}, xds.Routes: {p.of.Routes, d.Routes}, xds.Listener: {p.of.Listeners, d.Listeners},
+	for _, lists := range []struct {
+		t           xds.Type
+		before, now []envoy.Packed
+	}{
+		{xds.Cluster, p.of.Clusters, d.Clusters},
+		{xds.Endpoint, p.of.Endpoints, d.Endpoints},
+		{xds.Secret, p.of.Secrets, d.Secrets},
+		{xds.Filter, p.of.Filter, d.Filter},
+		{xds.Routes, p.of.Routes, d.Routes},
+		{xds.Routes, p.of.ShardTables, d.ShardTables},
+		{xds.ScopedRoutes, p.of.Scopes, d.Scopes},
+		{xds.Listener, p.of.Listeners, d.Listeners},
 	} {
-		changed, removed := compare(lists[0], lists[1])
-		edit := xds.Edit{Removed: removed}
+		t, edit := lists.t, edits[lists.t]
+		changed, removed := compare(lists.before, lists.now)
+		edit.Removed = append(edit.Removed, removed...)
 		for _, packed := range changed {
-			r := xds.NewResource(t, packed.Name, packed.Content)
-			r.Needs = packed.Clusters
+			r := newResource(t, packed)
+			r.Needs, r.After = packed.Clusters, packed.After
+			if packed.HasHosts() {
+				addHosts(r, packed)
+			}
+			r.Whole = t == xds.Routes && d.HasShards(packed.Name)
 			r.Moved, r.Without = packed.Moved, func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
 			if t == xds.Filter {
 				r.Origin = json.RawMessage(d.PluginJSON) // it may hold keys
 				r.Vary = varyFilter(d.Vary)
 				r.Trial = xds.NewResource(xds.Listener, d.Trial.Name, d.Trial.Content)
 			}
+			if packed.Sharded != nil {
+				r.Sharded = xds.NewResource(t, packed.Name, packed.Sharded)
+				r.Trial = xds.NewResource(t, d.ShardTrial.Name, d.ShardTrial.Content)
+			}
 			edit.Set = append(edit.Set, r)
 		}
 		edits[t] = edit
 	}
 	return published{d, p.snapshot.Edit(since, edits)}
+}
+
+// addHosts gives a table its hosts, so that an Envoy which does not take one of them can have the others.
+func addHosts(r *xds.Resource, packed envoy.Packed) {
+	r.WriteHosts = packed.WriteHosts
+	for _, h := range packed.Hosts() {
+		r.Hosts = append(r.Hosts, xds.Host{Name: h.Domain, Content: h.Content})
+	}
+}
+
+func newResource(t xds.Type, packed envoy.Packed) *xds.Resource {
+	if packed.Version != "" {
+		return xds.NewLater(t, packed.Name, packed.Version, packed.Bytes)
+	}
+	return xds.NewResource(t, packed.Name, packed.Content)
 }
 
 // leaveOut gives endpoints without some at addresses that have passed to other pods.

@@ -127,7 +127,7 @@ var anyPath = regexp.MustCompile(`/(one|two|three)[0-9]\b`)
 func servedPaths(c *Controller) string {
 	found := map[string]bool{}
 	for _, r := range c.Server.Latest("a/gw").Resources(xds.Routes) {
-		for _, path := range anyPath.FindAllString(r.Body.String(), -1) {
+		for _, path := range anyPath.FindAllString(r.Body().String(), -1) {
 			found[path] = true
 		}
 	}

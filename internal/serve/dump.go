@@ -22,7 +22,7 @@ const masked = "[masked]"
 // dump is a snapshot for people, without anything that must not be seen.
 func dump(s *xds.Snapshot) map[string]any {
 	all := map[string]any{"generation": s.Generation}
-	for _, t := range []xds.Type{xds.Cluster, xds.Endpoint, xds.Secret, xds.Filter, xds.Routes, xds.Listener} {
+	for _, t := range []xds.Type{xds.Cluster, xds.Endpoint, xds.Secret, xds.Filter, xds.Routes, xds.ScopedRoutes, xds.Listener} {
 		named := map[string]any{}
 		for _, r := range s.Resources(t) {
 			named[r.Name] = map[string]any{"version": r.Version, "content": dumpResource(t, r)}
@@ -34,7 +34,7 @@ func dump(s *xds.Snapshot) map[string]any {
 
 // dumpResource shows a resource. Of those that may hold keys no more is shown than what is known to hold none.
 func dumpResource(t xds.Type, r *xds.Resource) any {
-	m, err := r.Body.UnmarshalNew()
+	m, err := r.Body().UnmarshalNew()
 	if err != nil {
 		return masked
 	}
@@ -50,6 +50,9 @@ func dumpResource(t xds.Type, r *xds.Resource) any {
 		return dumpFilter(r)
 	case *routev3.RouteConfiguration:
 		maskKeys(m)
+		return toJSON(m)
+	case *routev3.ScopedRouteConfiguration:
+		maskKeys(m.GetRouteConfiguration())
 		return toJSON(m)
 	default:
 		if t == xds.Secret || t == xds.Filter {

@@ -7,7 +7,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/limpet-proxy/limpet/internal/xds"
@@ -26,11 +26,11 @@ func TestDumpMasksKeysOfRoutes(t *testing.T) {
 			}}},
 		}, {}}})
 	}
-	body, err := anypb.New(table)
+	content, err := proto.Marshal(table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := json.Marshal(dumpResource(xds.Routes, &xds.Resource{Body: body}))
+	shown, err := json.Marshal(dumpResource(xds.Routes, xds.NewResource(xds.Routes, "web", content)))
 	if err != nil || strings.Contains(string(shown), "1.") || strings.Count(string(shown), `[{\"sessionName\":\"cart\"}]`) != 2 ||
 		strings.Count(string(shown), "[masked]") != 1 {
 		t.Errorf("%v: %s", err, shown)

@@ -1,7 +1,9 @@
 package xds
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +30,7 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 	k := &c.types[t]
 	if !k.asked {
 		k.asked = true
-		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener)
+		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener || t == ScopedRoutes)
 		for name, version := range request.GetInitialResourceVersions() {
 			k.has[name] = version
 			c.dirty.add(t, name)
@@ -64,6 +66,7 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 	for _, name := range request.GetResourceNamesUnsubscribe() {
 		if name == "*" {
 			k.wildcard = false
+			c.dropScopes(t)
 			continue
 		}
 		if k.names[name] {
@@ -77,9 +80,20 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 	}
 }
 
+// dropScopes notes that the Envoy has no scoped routes any more: no listener has some.
+func (c *client) dropScopes(t Type) {
+	if t == ScopedRoutes {
+		for _, name := range slices.Collect(maps.Keys(c.types[t].has)) {
+			c.forget(t, name)
+		}
+	}
+}
+
 // forget notes that the Envoy has nothing of a name, or nothing that counts.
 func (c *client) forget(t Type, name string) {
 	delete(c.types[t].has, name)
+	delete(c.types[t].bases, name)
+	delete(c.types[t].searches, name)
 	delete(c.types[t].rejected, name)
 	delete(c.types[t].unsure, name)
 	c.dirty.add(t, name)
@@ -98,6 +112,9 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 	k := &c.types[t]
 	p := k.pending
 	k.pending = nil
+	if c.judgeTrial(t, p, request.GetErrorDetail().GetMessage()) {
+		return
+	}
 	if request.GetErrorDetail() != nil {
 		c.reject(t, p, request.GetErrorDetail().GetMessage(), now)
 		return
@@ -113,6 +130,7 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 		}
 		if k.wildcard || k.names[r.Name] {
 			k.has[r.Name] = r.Version
+			k.noteHosts(r)
 		}
 		delete(k.rejected, r.Name)
 		delete(k.unsure, r.Name)
@@ -120,6 +138,7 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 	}
 	for _, name := range p.removed {
 		delete(k.has, name)
+		delete(k.bases, name)
 		delete(k.unsure, name)
 	}
 }
@@ -157,6 +176,9 @@ func (c *client) reject(t Type, p *push, words string, now time.Time) {
 	var names []string
 	for _, r := range p.resources {
 		names = append(names, r.Name)
+	}
+	if len(p.resources) == 1 && c.rejectHost(t, p.resources[0], words, now) {
+		return
 	}
 	c.observe.rejected(t, names, words)
 	if len(p.resources) > 1 {

@@ -3,6 +3,7 @@ package xds
 import (
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -33,10 +34,13 @@ type client struct {
 	// kept is the number of the last snapshot whose moved addresses it may have, as far as that is up to others.
 	kept uint64
 	// ready is a listener besides those of snapshots, which is sent when the first target is acknowledged as a whole; nil for none.
-	ready   *Resource
-	observe observer
-	counter int                                   // of messages
-	out     []*discoveryv3.DeltaDiscoveryResponse // those that are to be sent now
+	ready *Resource
+	// sharding is how it finds its routes, and unsharded why not by shard, in its words.
+	sharding  sharding
+	unsharded string
+	observe   observer
+	counter   int                                   // of messages
+	out       []*discoveryv3.DeltaDiscoveryResponse // those that are to be sent now
 }
 
 // observer is told what happens, for metrics and logs.
@@ -75,6 +79,9 @@ type clientType struct {
 	pending  *push             // which it has not answered
 	rejected map[string]Rejection
 	unsure   map[string]bool // names in messages that it rejected, of which it may have taken some
+	// bases are the tables with Hosts as the Envoy has acknowledged them, and searches what it did not take of some.
+	bases    map[string]*Resource
+	searches map[string]*hostSearch
 	// refused counts what was rejected; it begins anywhere for an Envoy that may have rejected something before.
 	refused int
 	// limit is how many resources a push may have, while the one is looked for that made an Envoy reject several.
@@ -84,7 +91,10 @@ type clientType struct {
 func newClient(deadline time.Duration, o observer, now time.Time) *client {
 	c := &client{deadline: deadline, observe: o, connected: now, kept: math.MaxUint64}
 	for t := range c.types {
-		c.types[t] = clientType{names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{}, unsure: map[string]bool{}}
+		c.types[t] = clientType{
+			names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{}, unsure: map[string]bool{},
+			bases: map[string]*Resource{}, searches: map[string]*hostSearch{},
+		}
 	}
 	return c
 }
@@ -135,6 +145,7 @@ func (c *client) begin(now time.Time) {
 	c.dirty.addAll(c.ahead)
 	c.ahead = nameSets{}
 	for t := range typeCount { // what is not wanted any more matters no more
+		c.forgetRefused(t)
 		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {
 			r := c.want(t, name)
 			if c.isReady(t, name) {
@@ -151,29 +162,31 @@ func (c *client) pushStages(now time.Time) {
 		c.returned, c.routed = false, c.target.number
 	}
 	c.returned = c.returned && now.Sub(c.connected) < c.deadline
+	c.recognizeSharding()
 	for _, t := range []Type{Endpoint, Cluster, Secret, Filter} {
 		c.push(t, now)
 	}
 	if !c.pass(stageClusters, now, c.hasAll(Cluster) && c.hasEndpoints() && c.hasAsked(Filter, Secret)) ||
-		!c.tryFilters(now) {
+		!c.tryFilters(now) || !c.trySharding(now) {
 		return
 	}
 	c.push(Routes, now)
-	if !c.pass(stageRoutes, now, c.hasAsked(Routes)) {
+	c.push(ScopedRoutes, now)
+	if !c.pass(stageRoutes, now, c.hasAsked(Routes, ScopedRoutes)) {
 		return
 	}
 	c.push(Listener, now)
-	if c.pass(stageListeners, now, c.hasAll(Listener) && c.hasReachable(Routes, Filter, Secret)) {
+	if c.pass(stageListeners, now, c.hasAll(Listener) && c.hasReachable(Routes, ScopedRoutes, Filter, Secret)) {
 		c.removeRest(now)
 	}
 }
 
 // removeRest takes away what the target does not have: listeners, then what only their routes needed. What is rejected may need it still.
 func (c *client) removeRest(now time.Time) {
-	if c.hasRejected(Routes) || c.hasRejected(Listener) || c.hasRejected(Filter) {
+	if slices.ContainsFunc([]Type{Routes, ScopedRoutes, Listener, Filter}, c.hasRejected) {
 		return
 	}
-	for _, t := range []Type{Listener, Cluster} {
+	for _, t := range []Type{Listener, ScopedRoutes, Cluster} {
 		if c.pushRemovals(t, now); c.types[t].pending != nil {
 			return
 		}

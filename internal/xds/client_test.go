@@ -470,7 +470,7 @@ func spoil(random *rand.Rand, s *Snapshot) map[Type]Edit {
 		var e Edit
 		for _, r := range s.Resources(t) {
 			if len(r.Moved) == 0 && random.IntN(6) == 0 {
-				e.Set = append(e.Set, text(t, r.Name, string(r.Body.GetValue())+" bad"))
+				e.Set = append(e.Set, text(t, r.Name, string(r.Body().GetValue())+" bad"))
 			}
 		}
 		edits[t] = e
@@ -562,7 +562,7 @@ func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time, least, move 
 	var moved []*Resource
 	for _, r := range s.Resources(Endpoint) {
 		if random.IntN(3) == 0 {
-			settled := string(r.Body.GetValue())
+			settled := string(r.Body().GetValue())
 			moved = append(moved, unsettled(r.Name, fmt.Sprintf("%s moved:%d", settled, move), settled))
 		}
 	}

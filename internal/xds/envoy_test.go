@@ -22,7 +22,16 @@ func text(t Type, name, content string) *Resource {
 			return fmt.Appendf(slices.Clone(content), " times:%d", times)
 		}
 	}
-	if t == Routes {
+	if t == Listener && strings.Contains(content, "routes:") && strings.Contains(content, "shards") {
+		r.Sharded = NewResource(t, name, []byte(strings.Replace(content, "routes:", "scoped:", 1)))
+		r.Trial = NewResource(t, "trial/shards", []byte(content[strings.Index(content, "shards"):]))
+	}
+	if t == Routes || t == ScopedRoutes {
+		splitHosts(r, content)
+		r.Whole = strings.Contains(content, "whole")
+		if _, table, isLed := strings.Cut(content, "table:"); isLed && !strings.Contains(content, "holder") {
+			r.After = table
+		}
 		for _, word := range strings.Fields(content) {
 			if cluster, found := strings.CutPrefix(word, "cluster:"); found {
 				r.Needs = append(r.Needs, cluster)
@@ -30,6 +39,25 @@ func text(t Type, name, content string) *Resource {
 		}
 	}
 	return r
+}
+
+// splitHosts gives a table its hosts, which are words "HOST=CONTENT"; "HOST=" is one without routes.
+func splitHosts(r *Resource, content string) {
+	var rest []string
+	for _, word := range strings.Fields(content) {
+		if host, text, is := strings.Cut(word, "="); is {
+			r.Hosts = append(r.Hosts, Host{host, []byte(text)})
+		} else {
+			rest = append(rest, word)
+		}
+	}
+	r.WriteHosts = func(contents [][]byte) []byte {
+		words := slices.Clone(rest)
+		for i, c := range contents {
+			words = append(words, fmt.Sprintf("%s=%s", r.Hosts[i].Name, c))
+		}
+		return []byte(strings.Join(words, " "))
+	}
 }
 
 // listed reads a snapshot from lines "TYPE NAME CONTENT...".
@@ -103,6 +131,8 @@ type fakeEnvoy struct {
 	// log has a word for each message that was taken, and nacks counts those that were not.
 	log   []string
 	nacks int
+	// scoped says that it asks for scoped routes.
+	scoped bool
 	// rejects says that there are clusters that it rejects from the start, to which routes may lead.
 	rejects bool
 }
@@ -123,7 +153,7 @@ func (e *fakeEnvoy) connect() {
 	for i := range e.has {
 		t := Type(i)
 		clear(e.absent[t])
-		if t != Cluster && t != Listener && len(e.asked[t]) == 0 {
+		if t != Cluster && t != Listener && len(e.asked[t]) == 0 && (t != ScopedRoutes || !e.scoped) {
 			continue
 		}
 		versions := map[string]string{}
@@ -178,14 +208,15 @@ func (e *fakeEnvoy) step() bool {
 		if t == Filter && e.refused == seen {
 			continue // it does not look at it again, and says yes
 		}
-		if slices.Contains(strings.Fields(string(r.GetResource().GetValue())), "bad") && !e.mended[r.GetName()] {
+		isBad := func(word string) bool { return word == "bad" || strings.HasSuffix(word, "=bad") }
+		if slices.ContainsFunc(strings.Fields(string(r.GetResource().GetValue())), isBad) && !e.mended[r.GetName()] {
 			bad = append(bad, r.GetName())
 			if t == Filter {
 				e.refused = seen
 			}
 			continue
 		}
-		if t == Cluster || t == Listener || e.asked[t][r.GetName()] {
+		if t == Cluster || t == Listener || t == ScopedRoutes && e.scoped || e.asked[t][r.GetName()] {
 			e.put(t, r)
 		}
 	}
@@ -254,6 +285,8 @@ func (e *fakeEnvoy) ask() {
 		Endpoint: endpoints, Routes: e.words(Listener, "routes:"), Filter: e.words(Listener, "filter:"),
 		Secret: e.words(Listener, "secret:"),
 	}
+	maps.Copy(wanted[Routes], e.words(ScopedRoutes, "table:"))
+	e.askScopes()
 	for _, t := range slices.Sorted(maps.Keys(wanted)) {
 		want := wanted[t]
 		request := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: t.URL()}
@@ -276,6 +309,22 @@ func (e *fakeEnvoy) ask() {
 	}
 }
 
+// askScopes asks for all of them when a listener needs some, and drops them with the last one.
+func (e *fakeEnvoy) askScopes() {
+	is, request := len(e.words(Listener, "scoped:")) > 0, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: ScopedRoutes.URL()}
+	switch {
+	case is == e.scoped:
+		return
+	case is && e.client.types[ScopedRoutes].asked:
+		request.ResourceNamesSubscribe = []string{"*"}
+	case !is:
+		request.ResourceNamesUnsubscribe = []string{"*"}
+		clear(e.has[ScopedRoutes])
+	}
+	e.scoped = is
+	e.client.take(request, e.now)
+}
+
 // check holds that requests meet no hole: the routes of each listener have their clusters, with endpoints, and their
 // policies.
 func (e *fakeEnvoy) check() {
@@ -290,6 +339,17 @@ func (e *fakeEnvoy) check() {
 			switch {
 			case kind == "cluster" && !e.rejects && (e.has[Cluster][what] == nil || e.has[Endpoint][what] == nil):
 				e.t.Errorf("after %q: routes %s lead to cluster %s, which is not there", e.tail(), name, what)
+			}
+		}
+	}
+	for name, scope := range e.has[ScopedRoutes] {
+		content := string(scope.GetResource().GetValue())
+		for _, word := range strings.Fields(content) {
+			switch kind, what, _ := strings.Cut(word, ":"); {
+			case kind == "table" && !strings.Contains(content, "holder") && e.has[Routes][what] == nil:
+				e.t.Errorf("after %q: scope %s leads to table %s, which is not there", e.tail(), name, what)
+			case kind == "cluster" && (e.has[Cluster][what] == nil || e.has[Endpoint][what] == nil):
+				e.t.Errorf("after %q: scope %s leads to cluster %s, which is not there", e.tail(), name, what)
 			}
 		}
 	}
@@ -311,6 +371,9 @@ func (e *fakeEnvoy) holds(s *Snapshot) error {
 	for i := range e.has {
 		t := Type(i)
 		for _, r := range s.Resources(t) {
+			if r = e.client.form(t, r); r == nil {
+				continue
+			}
 			if e.has[t][r.Name] == nil || e.has[t][r.Name].GetVersion() != r.Version {
 				return fmt.Errorf("%s %s is not there as it should be", t, r.Name)
 			}

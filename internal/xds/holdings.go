@@ -12,7 +12,7 @@ func (c *client) find(t Type, name string) *Resource {
 			return latest
 		}
 	}
-	return c.target.find(t, name)
+	return c.form(t, c.target.find(t, name))
 }
 
 func (c *client) want(t Type, name string) *Resource { return c.find(t, name).knownBy(c.knows()) }
@@ -44,10 +44,13 @@ func (k *clientType) isAt(name, version string) bool {
 	return k.has[name] == version && !k.unsure[name]
 }
 
-// isWithheld tells whether routes lead to a cluster that the Envoy has rejected, and has no older one of: what it has of
-// the routes goes on.
+// isWithheld tells whether routes lead to a cluster, or a scope to a table, that the Envoy has rejected, and has no older one of: what it
+// has of the routes goes on.
 func (c *client) isWithheld(t Type, r *Resource) bool {
-	if t != Routes || len(c.types[Cluster].rejected) == 0 || c.types[Routes].has[r.Name] == "" {
+	if t == ScopedRoutes && c.isAhead(t, r) && c.types[Routes].hasRejected(r.After) {
+		return true
+	}
+	if t != Routes && t != ScopedRoutes || len(c.types[Cluster].rejected) == 0 || c.types[t].has[r.Name] == "" {
 		return false
 	}
 	return slices.ContainsFunc(r.Needs, func(name string) bool {
@@ -92,7 +95,9 @@ func (c *client) hasEndpoints() bool {
 }
 
 // isRouted tells whether the Envoy has the target's routes, and the session policies that travel with them.
-func (c *client) isRouted() bool { return c.hasReachable(Routes) && !c.hasRejected(Routes) }
+func (c *client) isRouted() bool {
+	return c.hasReachable(Routes, ScopedRoutes) && !c.hasRejected(Routes) && !c.hasRejected(ScopedRoutes)
+}
 
 // isHeldBack tells whether endpoints stay what the Envoy came with, until it knows by its session policies whose their addresses
 // are: while it was away one may have passed to another pod, and be an endpoint again for those who know.
@@ -102,16 +107,25 @@ func (c *client) isHeldBack(t Type, name string) bool {
 
 // hasRejected tells whether there is something of a type that the Envoy has not taken, or is not sent for that.
 func (c *client) hasRejected(t Type) bool {
-	if len(c.types[t].rejected) == 0 && (t != Routes || len(c.types[Cluster].rejected) == 0) {
+	if c.types[t].hasRefusedHost() {
+		return true
+	}
+	if len(c.types[t].rejected) == 0 && !c.withholds(t) {
 		return false
 	}
 	for name := range c.dirty[t] {
-		r := c.target.find(t, name)
-		if r != nil && (c.types[t].rejected[name].Version == c.want(t, name).Version || c.isWithheld(t, r)) {
+		r := c.want(t, name)
+		if r != nil && c.target.find(t, name) != nil && (c.types[t].rejected[name].Version == r.Version || c.isWithheld(t, r)) {
 			return true
 		}
 	}
 	return false
+}
+
+// withholds tells whether there may be something of a type that is not sent for what was rejected of another.
+func (c *client) withholds(t Type) bool {
+	return (t == Routes || t == ScopedRoutes) && len(c.types[Cluster].rejected) > 0 ||
+		t == ScopedRoutes && len(c.types[Routes].rejected) > 0
 }
 
 // isFree tells whether the target is done with: as a whole, or as far as the Envoy takes it.

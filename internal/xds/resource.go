@@ -20,6 +20,7 @@ const (
 	Secret
 	Filter
 	Routes
+	ScopedRoutes
 	Listener
 	typeCount
 )
@@ -33,10 +34,13 @@ var typeURLs = [typeCount]string{
 	Filter:   typePrefix + "config.core.v3.TypedExtensionConfig",
 	Routes:   typePrefix + "config.route.v3.RouteConfiguration",
 	Listener: typePrefix + "config.listener.v3.Listener",
+
+	ScopedRoutes: typePrefix + "config.route.v3.ScopedRouteConfiguration",
 }
 
 var typeNames = [typeCount]string{
-	Cluster: "clusters", Endpoint: "endpoints", Secret: "secrets", Filter: "filters", Routes: "routes", Listener: "listeners",
+	Cluster: "clusters", Endpoint: "endpoints", Secret: "secrets", Filter: "filters", Routes: "routes",
+	ScopedRoutes: "scopes", Listener: "listeners",
 }
 
 // URL names the type as the protocol does.
@@ -56,11 +60,19 @@ type Resource struct {
 	Name string
 	// Version is a hash of the content, so that every replica gives the same one.
 	Version string
-	// Body is the message, of the type's URL.
-	Body *anypb.Any
 	// Needs are the clusters that routes lead to.
 	Needs []string
-	// Trial is a listener with nothing but a filter, by which an Envoy shows that it takes that. Vary gives a filter's message in other
+	// Sharded is the form of a listener for an Envoy that finds its routes by shard; nil for none. Whole says of routes that such an Envoy
+	// has scoped ones in their place. After is the table that it has to have before a scope that leads there.
+	Sharded *Resource
+	Whole   bool
+	After   string
+	// Hosts are the virtual hosts of a table of which an Envoy may have some as they were, and WriteHosts gives its bytes with other contents
+	// of them, in their order; nil for another resource.
+	Hosts      []Host
+	WriteHosts func(contents [][]byte) []byte
+	// Trial is a listener with nothing but a filter, by which an Envoy shows that it takes that, or what Sharded needs.
+	// Vary gives a filter's message in other
 	// bytes with each number, for Envoy takes what it refused last for taken when that comes again.
 	Trial *Resource
 	Vary  func(content []byte, times int) []byte
@@ -71,9 +83,11 @@ type Resource struct {
 	// Origin is what the resource was made from; nil where that does not matter.
 	Origin any
 
-	sum   hashSum           // of type, name and version
-	moved map[string]uint64 // for each of Moved the number of the snapshot that it came with
-	last  uint64            // the highest of those
+	url     string            // of its type
+	content func() []byte     // of the message
+	sum     hashSum           // of type, name and version
+	moved   map[string]uint64 // for each of Moved the number of the snapshot that it came with
+	last    uint64            // the highest of those
 
 	lock  sync.Mutex
 	forms map[int]*Resource // without so many of Moved, the last ones; those that were asked for
@@ -115,11 +129,24 @@ func (r *Resource) knownBy(routed uint64) *Resource {
 // NewResource makes the resource of a message's bytes.
 func NewResource(t Type, name string, content []byte) *Resource {
 	sum := sha256.Sum256(content)
-	r := &Resource{Name: name, Version: hex.EncodeToString(sum[:12]), Body: &anypb.Any{TypeUrl: t.URL(), Value: content}}
-	sum = sha256.Sum256([]byte(t.String() + "\x00" + name + "\x00" + r.Version))
+	return newResource(t, name, sum[:], func() []byte { return content })
+}
+
+// NewLater makes a resource whose bytes are made once somebody asks for it. The version is another one with other bytes.
+func NewLater(t Type, name, version string, content func() []byte) *Resource {
+	sum := sha256.Sum256([]byte(version))
+	return newResource(t, name, sum[:], sync.OnceValue(content))
+}
+
+func newResource(t Type, name string, version []byte, content func() []byte) *Resource {
+	r := &Resource{Name: name, Version: hex.EncodeToString(version[:12]), url: t.URL(), content: content}
+	sum := sha256.Sum256([]byte(t.String() + "\x00" + name + "\x00" + r.Version))
 	_, _ = binary.Decode(sum[:], binary.BigEndian, &r.sum)
 	return r
 }
+
+// Body is the message, of the type's URL.
+func (r *Resource) Body() *anypb.Any { return &anypb.Any{TypeUrl: r.url, Value: r.content()} }
 
 // named is what the resource comes to for an Envoy that says that it has and wants it; nothing for nil.
 func (r *Resource) named() int {
@@ -132,7 +159,7 @@ func (r *Resource) named() int {
 // body is the message for an Envoy that may have refused it so many times.
 func (r *Resource) body(times int) *anypb.Any {
 	if times == 0 || r.Vary == nil {
-		return r.Body
+		return r.Body()
 	}
-	return &anypb.Any{TypeUrl: r.Body.GetTypeUrl(), Value: r.Vary(r.Body.GetValue(), times)}
+	return &anypb.Any{TypeUrl: r.url, Value: r.Vary(r.content(), times)}
 }

@@ -375,6 +375,7 @@ func (one *stream) publish(now time.Time) {
 	}
 	next.routed, next.listeners = c.routed, c.listListeners(before.listeners)
 	next.Stage, next.Late, next.Rejected = c.reached.String(), c.describeLate(now), c.listRejected()
+	next.Routes = c.describeRoutes()
 	live := c.live != nil && c.live == c.target && len(next.Rejected) == 0
 	if live {
 		next.Generation = c.live.Generation
@@ -429,6 +430,12 @@ func (c *client) listRejected() (all []Rejection) {
 	for t := range typeCount {
 		for _, name := range slices.Sorted(maps.Keys(c.types[t].rejected)) {
 			all = append(all, c.types[t].rejected[name])
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.types[t].searches)) {
+			refused := c.types[t].searches[name].refused
+			for _, host := range slices.Sorted(maps.Keys(refused)) {
+				all = append(all, refused[host].Rejection)
+			}
 		}
 	}
 	return all

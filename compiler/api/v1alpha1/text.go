@@ -13,7 +13,7 @@ type SessionName string
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=256
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$`
-// +kubebuilder:validation:XValidation:rule="!self.matches('(?i)^(accept|accept-.*|access-control-.*|age|authentication-info|authorization|cache-control|connection|content-.*|cookie|date|etag|expect|expires|forwarded|grpc-.*|host|http2-settings|if-.*|keep-alive|last-modified|location|origin|pragma|proxy-.*|range|referer|retry-after|sec-.*|server|set-cookie|strict-transport-security|te|trailer|transfer-encoding|upgrade|user-agent|vary|via|www-authenticate|x-envoy-.*|x-forwarded-.*|x-limpet-pin|x-request-id)$')",message="must not be a header that HTTP, proxies, browsers or limpet itself use"
+// +kubebuilder:validation:XValidation:rule="!self.matches('(?i)^(accept|accept-.*|access-control-.*|age|authentication-info|authorization|cache-control|connection|content-.*|cookie|date|etag|expect|expires|forwarded|grpc-.*|host|http2-settings|if-.*|keep-alive|last-modified|location|origin|pragma|proxy-.*|range|referer|retry-after|sec-.*|server|set-cookie|strict-transport-security|te|trailer|transfer-encoding|upgrade|user-agent|vary|via|www-authenticate|x-envoy-.*|x-forwarded-.*|x-limpet-pin|x-limpet-shard|x-request-id)$')",message="must not be a header that HTTP, proxies, browsers or limpet itself use"
 type HeaderName string
 
 // CookieAttribute is a further attribute of a cookie, written as Name or Name=Value.

@@ -41,6 +41,22 @@ func servedFilter(t testing.TB, native bool) []string {
 	return []string{"--filter-path", shipped.Wasm}
 }
 
+// WithoutShards are flags of "limpet serve" that name the filter in a folder without the module by which routes have shards.
+func WithoutShards(t testing.TB) []string {
+	t.Helper()
+	flags := servedFilter(t, Native())
+	path := &flags[len(flags)-1]
+	filter, err := os.ReadFile(*path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	*path = filepath.Join(t.TempDir(), filepath.Base(*path))
+	if err := os.WriteFile(*path, filter, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return flags
+}
+
 // filterName is the filter's name in the chain.
 func filterName() string {
 	if Native() {

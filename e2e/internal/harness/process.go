@@ -30,6 +30,17 @@ func (e *Envoy) CPU(t testing.TB) time.Duration {
 	return time.Duration(ticks) * clockTick
 }
 
+// MainThread is the processor time that Envoy's main thread has used, which builds what it is sent (/proc/PID/schedstat, which is that
+// thread's).
+func (e *Envoy) MainThread(t testing.TB) time.Duration {
+	t.Helper()
+	var used int64
+	if _, err := fmt.Sscan(e.proc(t, "schedstat"), &used); err != nil {
+		t.Fatalf("/proc/PID/schedstat: %v", err)
+	}
+	return time.Duration(used)
+}
+
 // ResidentKB is Envoy's resident memory in kB.
 func (e *Envoy) ResidentKB(t testing.TB) int {
 	t.Helper()

@@ -32,8 +32,8 @@ type Serving struct {
 
 // ServedEnvoy is what limpet serve says of an Envoy.
 type ServedEnvoy struct {
-	Gateway, Node, Address, Generation, Target, Stage, Late string
-	Rejected                                                []struct{ Type, Name, Message string }
+	Gateway, Node, Address, Generation, Target, Stage, Late, Routes string
+	Rejected                                                        []struct{ Type, Name, Message string }
 }
 
 // Serve starts "limpet serve" on documents with the ring in a key file, and waits until it serves.

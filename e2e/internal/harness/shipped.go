@@ -20,10 +20,13 @@ type Shipped struct {
 // or fails where a skipped test would go unseen: with CI=true or LIMPET_REQUIRE_ENVOY=1.
 func Find(t testing.TB) Shipped {
 	t.Helper()
-	root := Root(t)
+	root, limpet := Root(t), "limpet"
+	if os.Getenv("LIMPET_SHARDS") == "all" {
+		limpet = "limpet-sharded" // make e2e-shards
+	}
 	found := Shipped{
 		Root:   root,
-		Limpet: filepath.Join(root, "bin", "limpet"),
+		Limpet: filepath.Join(root, "bin", limpet),
 		Wasm:   filepath.Join(root, "dist", "limpet.wasm"),
 	}
 	for _, path := range []string{found.Limpet, found.Wasm} {

@@ -85,12 +85,14 @@ var programs = struct {
 	paths map[string]string
 }{paths: map[string]string{}}
 
-func (m machine) build(t testing.TB) string {
+// build compiles a host, whose source is below the root.
+func (m machine) build(t testing.TB, source ...string) string {
 	t.Helper()
 	programs.Lock()
 	defer programs.Unlock()
 	command := append([]string{m.compiler, "-O1", "-g", "-rdynamic"}, m.flags...)
-	name := strings.Join(command, " ")
+	file := filepath.Join(append([]string{root(t)}, source...)...)
+	name := strings.Join(append(command, file), " ")
 	if path, ok := programs.paths[name]; ok {
 		return path
 	}
@@ -99,9 +101,8 @@ func (m machine) build(t testing.TB) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "host")
-	source := filepath.Join(root(t), "filter", "internal", "nativetest", "host", "host.c")
-	if out, err := exec.Command(command[0], append(command[1:], "-o", path, source, "-ldl")...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", source, err, out)
+	if out, err := exec.Command(command[0], append(command[1:], "-o", path, file, "-ldl")...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", file, err, out)
 	}
 	programs.paths[name] = path
 	return path
@@ -111,7 +112,7 @@ func (m machine) build(t testing.TB) string {
 func Start(t testing.TB, module string) *Host {
 	t.Helper()
 	m := machineOf(module)
-	arguments := append(m.emulator, m.build(t), module)
+	arguments := append(m.emulator, m.build(t, "filter", "internal", "nativetest", "host", "host.c"), module)
 	h := &Host{command: exec.Command(arguments[0], arguments[1:]...)}
 	h.command.Stderr = &h.errors
 	var err error
@@ -130,6 +131,14 @@ func Start(t testing.TB, module string) *Host {
 		}
 	})
 	return h
+}
+
+// NewShardCommand is the command that runs limpet-shard.so, for a site, without Envoy: filter/shard/host.
+func NewShardCommand(t testing.TB, module, site string) *exec.Cmd {
+	t.Helper()
+	m := machineOf(module)
+	arguments := append(m.emulator, m.build(t, "filter", "shard", "host", "host.c"), module, site)
+	return exec.Command(arguments[0], arguments[1:]...)
 }
 
 // Close has the module free all that it has, and ends the process. It returns an error when that went wrong.

@@ -16,44 +16,68 @@ const newestLibc = "GLIBC_2.25"
 func TestShippedBorder(t *testing.T) {
 	for _, name := range []string{"native/amd64/liblimpet.so", "native/arm64/liblimpet.so"} {
 		t.Run(name, func(t *testing.T) {
-			module, err := elf.Open(Module(t, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = module.Close() }()
-			symbols, err := module.DynamicSymbols()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range symbols {
-				checkSymbol(t, s)
-			}
-			libraries, err := module.ImportedLibraries()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, l := range libraries {
+			for _, l := range checkBorder(t, name, checkVersion) {
 				if l != "libc.so.6" && !strings.HasPrefix(l, "ld-linux-") {
 					t.Errorf("needs %s", l)
 				}
-			}
-			flags, err := module.DynValue(elf.DT_FLAGS_1)
-			if err != nil || !slices.Contains(flags, uint64(elf.DF_1_NOW|elf.DF_1_NODELETE)) {
-				t.Errorf("flags %v, %v: want it bound at once and never unloaded", flags, err)
 			}
 		})
 	}
 }
 
-func checkSymbol(t *testing.T, s elf.Symbol) {
+// TestShippedShardBorder: the module by which routes have shards needs three functions that Envoy has of any C library, and no file.
+func TestShippedShardBorder(t *testing.T) {
+	for _, name := range []string{"shard/amd64/limpet-shard.so", "shard/arm64/limpet-shard.so"} {
+		t.Run(name, func(t *testing.T) {
+			libraries := checkBorder(t, name, func(t *testing.T, s elf.Symbol) {
+				t.Helper()
+				if !slices.Contains([]string{"malloc", "free", "memcpy"}, s.Name) {
+					t.Errorf("needs %s", s.Name)
+				}
+			})
+			if len(libraries) > 0 {
+				t.Errorf("needs %q", libraries)
+			}
+		})
+	}
+}
+
+// checkBorder checks what a module offers, and what it needs that is none of Envoy's hooks. It gives the libraries that it names.
+func checkBorder(t *testing.T, name string, checkNeed func(*testing.T, elf.Symbol)) []string {
 	t.Helper()
-	switch {
-	case s.Section != elf.SHN_UNDEF:
-		if !strings.HasPrefix(s.Name, "envoy_dynamic_module_on_") {
-			t.Errorf("offers %s", s.Name)
+	module, err := elf.Open(Module(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = module.Close() }()
+	symbols, err := module.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range symbols {
+		switch {
+		case s.Section != elf.SHN_UNDEF:
+			if !strings.HasPrefix(s.Name, "envoy_dynamic_module_on_") {
+				t.Errorf("offers %s", s.Name)
+			}
+		case !strings.HasPrefix(s.Name, "envoy_dynamic_module_callback_"):
+			checkNeed(t, s)
 		}
-	case strings.HasPrefix(s.Name, "envoy_dynamic_module_callback_"):
-	case s.Version == "" || newer(s.Version, newestLibc):
+	}
+	flags, err := module.DynValue(elf.DT_FLAGS_1)
+	if err != nil || !slices.Contains(flags, uint64(elf.DF_1_NOW|elf.DF_1_NODELETE)) {
+		t.Errorf("flags %v, %v: want it bound at once and never unloaded", flags, err)
+	}
+	libraries, err := module.ImportedLibraries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return libraries
+}
+
+func checkVersion(t *testing.T, s elf.Symbol) {
+	t.Helper()
+	if s.Version == "" || newer(s.Version, newestLibc) {
 		t.Errorf("needs %s of %q, want %s or older", s.Name, s.Version, newestLibc)
 	}
 }

@@ -44,7 +44,7 @@ func (c *HTTPProxyCondition) validate(path *field.Path) field.ErrorList {
 	case count != 1:
 		return field.ErrorList{field.Invalid(path, text, "must have one of prefix, exact, regex, header and queryParameter")}
 	case c.Header != nil:
-		return c.Header.validate(path.Child("header"), validation.IsHTTPHeaderName)
+		return c.Header.validate(path.Child("header"), validateHeaderName)
 	case c.QueryParameter != nil:
 		return c.QueryParameter.validate(path.Child("queryParameter"), validateParameterName)
 	case !strings.HasPrefix(text, "/"):
@@ -52,6 +52,13 @@ func (c *HTTPProxyCondition) validate(path *field.Path) field.ErrorList {
 	}
 	c.addTo(&match)
 	return validateExpression(path, *match.Path.Type == gatewayv1.PathMatchRegularExpression, *match.Path.Value)
+}
+
+func validateHeaderName(name string) []string {
+	if why := foreign.ExplainMatched(name); why != "" {
+		return []string{why}
+	}
+	return validation.IsHTTPHeaderName(name)
 }
 
 func validateParameterName(name string) []string {

@@ -76,6 +76,7 @@ type siteHosts struct {
 	gateway  *servedGateway
 	clusters usage
 	routes   envoy.Packed
+	shards   *envoy.ShardTables // nil for none
 
 	shell   map[string]*ir.Host // those that are there without any route
 	texts   map[string]*envoy.HostText
@@ -213,7 +214,7 @@ func (m *merged) settleForms(sites map[string][]string) {
 	for name := range sites {
 		site := m.sites[name]
 		if most := site.tally.Most(); most != site.sessions {
-			site.sessions, site.routes = most, envoy.Packed{} // to be packed again
+			site.sessions, site.routes, site.shards = most, envoy.Packed{}, nil // to be packed again
 		}
 	}
 }
@@ -406,6 +407,7 @@ func (m *merged) writeClusters(names []string) error {
 type stale struct {
 	listeners, policies bool
 	sites               map[string]bool
+	hosts               map[string]map[string]bool // domains, by site
 	// settings and endpoints are the clusters of which these have changed, and inline says that one of them has or had its
 	// endpoints inside.
 	settings, endpoints []string
@@ -414,13 +416,13 @@ type stale struct {
 
 // findStale finds that.
 func (m *merged) findStale() *stale {
-	s := &stale{listeners: m.was.listeners, sites: map[string]bool{}}
+	s := &stale{listeners: m.was.listeners, sites: map[string]bool{}, hosts: map[string]map[string]bool{}}
 	for name, was := range m.was.policies {
 		s.policies = s.policies || !reflect.DeepEqual(was, m.policies[name])
 	}
 	for key, was := range m.was.hosts {
 		if !bytes.Equal(was, m.text(key)) {
-			s.sites[key.site] = true
+			s.noteHost(key)
 		}
 	}
 	none := &envoy.Cluster{}
@@ -435,4 +437,11 @@ func (m *merged) findStale() *stale {
 		s.inline = s.inline || was.Inline || now.Inline
 	}
 	return s
+}
+
+func (s *stale) noteHost(key hostKey) {
+	if s.hosts[key.site] == nil {
+		s.hosts[key.site] = map[string]bool{}
+	}
+	s.sites[key.site], s.hosts[key.site][key.domain] = true, true
 }

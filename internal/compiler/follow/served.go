@@ -154,13 +154,14 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 		framed.Routes, framed.Clusters, framed.Endpoints = was.Routes, was.Clusters, was.Endpoints
 		next = *framed
 	}
-	routes, err := m.packRoutes(g, listeners, s)
+	routes, err := m.packRoutes(g, listeners, next.Sharded, s)
 	if err != nil {
 		return err
 	}
 	sameRoutes := slices.EqualFunc(routes, was.Routes, isSamePacked)
-	if !sameRoutes {
+	if !sameRoutes || isOther {
 		next.Routes = routes
+		m.addShards(&next, listeners)
 	}
 	otherClusters := m.patchClusters(g, &next, s)
 	if !otherClusters && sameRoutes && !isOther {
@@ -175,21 +176,27 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 
 // isSamePacked tells whether two are one and the same, made once.
 func isSamePacked(a, b envoy.Packed) bool {
-	return a.Name == b.Name && len(a.Content) == len(b.Content) && &a.Content[0] == &b.Content[0]
+	if a.Name != b.Name || a.Version != b.Version || len(a.Content) != len(b.Content) {
+		return false
+	}
+	return len(a.Content) == 0 || &a.Content[0] == &b.Content[0]
 }
 
-// packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed.
-func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener, changed *stale) (all []envoy.Packed, err error) {
+// packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed, with those of shards where
+// sites have some.
+func (m *merged) packRoutes(
+	g *servedGateway, listeners []ir.Listener, sharded map[string]bool, changed *stale,
+) (all []envoy.Packed, err error) {
 	for _, l := range listeners {
 		for _, s := range m.listSites(l) {
 			hosts := m.sites[s.key]
-			if changed.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys {
+			if changed.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys || (hosts.shards != nil) != sharded[s.Name] {
 				hosts.clusters.settle()
-				texts, err := hosts.list(g.keys)
-				if err != nil {
-					return nil, err
+				if sharded[s.Name] {
+					err = hosts.packShards(g, s.Name, changed.hosts[s.key])
+				} else {
+					err = hosts.packWhole(g, s.Name)
 				}
-				hosts.routes, err = g.assembly.PackRoutes(s.Name, texts, hosts.sessions, hosts.clusters.names)
 				if err != nil {
 					return nil, err
 				}
@@ -198,6 +205,16 @@ func (m *merged) packRoutes(g *servedGateway, listeners []ir.Listener, changed *
 		}
 	}
 	return all, nil
+}
+
+// packWhole packs a site's table, of which no shard has a part.
+func (s *siteHosts) packWhole(g *servedGateway, siteName string) error {
+	s.shards = nil
+	texts, err := s.list(g.keys)
+	if err == nil {
+		s.routes, err = g.assembly.PackRoutes(siteName, texts, s.sessions, s.clusters.names)
+	}
+	return err
 }
 
 // patchClusters brings a Gateway's clusters and endpoints up to date, and tells whether they are not as they were.

@@ -6,6 +6,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // NewPathMatch is a match of a path.
@@ -34,6 +36,14 @@ func ValidateModifier(at *field.Path, m *gatewayv1.HTTPHeaderFilter) (errs field
 		errs = append(errs, validateHeader(at.Child("remove").Index(i), name, "")...)
 	}
 	return errs
+}
+
+// ExplainMatched says why no match may ask for a header; nothing for most.
+func ExplainMatched(name string) string {
+	if strings.EqualFold(name, policyconfig.ShardHeader) {
+		return "is not for rules to match: the proxy itself works by it"
+	}
+	return ""
 }
 
 // validateHeader finds what is wrong with a header that is to be changed. Those with which Envoys speak to one another

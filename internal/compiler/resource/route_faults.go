@@ -33,7 +33,7 @@ func findRouteFaults(r *gatewayv1.HTTPRoute, pathField string) (all []Fault) {
 	return all
 }
 
-// findMatchFaults finds regular expressions that are none, or too large.
+// findMatchFaults finds headers that are not to be matched, and regular expressions that are none, or too large.
 func findMatchFaults(path *field.Path, pathField string, m *gatewayv1.HTTPRouteMatch) (all []Fault) {
 	check := func(at *field.Path, expression string) {
 		if why := re2.Explain(expression); why != "" {
@@ -44,6 +44,9 @@ func findMatchFaults(path *field.Path, pathField string, m *gatewayv1.HTTPRouteM
 		check(path.Child(pathField), *p.Value)
 	}
 	for i, h := range m.Headers {
+		if why := foreign.ExplainMatched(string(h.Name)); why != "" {
+			all = append(all, newFault(path.Child("headers").Index(i).Child("name"), string(h.Name), why))
+		}
 		if h.Type != nil && *h.Type == gatewayv1.HeaderMatchRegularExpression {
 			check(path.Child("headers").Index(i).Child("value"), h.Value)
 		}

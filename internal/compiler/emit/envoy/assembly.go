@@ -32,7 +32,9 @@ type HostText struct {
 	// Clusters are those that its routes lead to, in order.
 	Clusters []string
 	// Scopes are those of each of its routes, as in [WrittenHost].
-	Scopes      [][]string
+	Scopes [][]string
+	// Shards are those that it is in; nil for all.
+	Shards      []uint8
 	usual, lean []byte
 }
 
@@ -56,7 +58,8 @@ func (a Assembly) RenderHosts(kept HostTexts, s Site) ([]HostText, error) {
 	}
 	texts := make([]HostText, len(usual))
 	for i := range texts {
-		texts[i] = HostText{tallyHosts(s.Hosts[i]), ListClusters(s.Hosts[i : i+1]), listScopes(&s.Hosts[i]), usual[i], lean[i]}
+		h := &s.Hosts[i]
+		texts[i] = HostText{tallyHosts(*h), ListClusters(s.Hosts[i : i+1]), listScopes(h), listShards(h), usual[i], lean[i]}
 	}
 	return texts, nil
 }

@@ -38,6 +38,8 @@ type Settings struct {
 	// ModuleSHA256 has Envoy fetch limpet.wasm, whose hash that is, at that path of moduleCluster.
 	ModuleSHA256 string
 	Native       bool
+	// ShardModule is the path of limpet-shard.so as Envoys shall open it (shard.go); empty for one table of routes for each site.
+	ShardModule string
 	// Plugin is the filter's configuration with the policies of all routes, and PluginJSON the text of what is global in it:
 	// policies travel with their routes.
 	Plugin     policyconfig.Config
@@ -81,7 +83,9 @@ type emitter struct {
 	sessions bool
 	// within says that sessions of some route stay in their backend.
 	within bool
-	err    error
+	// sharded are the sites whose routes are found by shard.
+	sharded map[string]bool
+	err     error
 }
 
 func (e *emitter) newBootstrap(config *ir.Config) *bootstrapv3.Bootstrap {

@@ -149,11 +149,14 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 		AccessLog:      e.newAccessLogs(),
 		Tracing:        e.newTracing(),
 	}
-	if e.served {
+	switch {
+	case e.sharded[s.name]:
+		e.shardRoutes(manager, e.settings.tableName(s.name))
+	case e.served:
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
 			RouteConfigName: e.settings.tableName(s.name), ConfigSource: newServerSource(),
 		}}
-	} else {
+	default:
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{
 			RouteConfig: e.newRouteConfiguration(s.name, len(s.hosts), tallyHosts(s.hosts...).Most()),
 		}

@@ -55,6 +55,9 @@ func (e *emitter) listHiddenHeaders() []string {
 	if e.settings.Plugin.DebugTickets {
 		hidden = append(hidden, policyconfig.TicketHeader)
 	}
+	if e.settings.ShardModule != "" {
+		hidden = append(hidden, policyconfig.ShardHeader)
+	}
 	return hidden
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
+	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
@@ -23,6 +24,13 @@ type Packed struct {
 	Clusters []string
 	// Moved are hosts among endpoints, as in [Cluster].
 	Moved []string
+	// Sharded is the form of a listener for Envoys that have a table for each shard.
+	Sharded []byte
+	// After is the table that an Envoy has before a scope leads there; empty for none.
+	After string
+	// Version tells whether Content has changed that is not put together before somebody asks for Bytes; empty where it is there.
+	Version string
+	table   *hostTable // nil for another resource, or where its hosts are not known
 }
 
 // Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a
@@ -35,6 +43,10 @@ type Served struct {
 	Addresses []ListenerAddress
 	// Routes has one for each listener, under its name, or for each site of a listener with TLS.
 	Routes []Packed
+	// Scopes are in the place of Routes of Sharded sites, with ShardTables, where an Envoy takes ShardTrial.
+	Scopes, ShardTables []Packed
+	Sharded             map[string]bool
+	ShardTrial          Packed
 	// Endpoints are those of all Clusters but the ones with names for hosts, which have theirs themselves.
 	Clusters, Endpoints []Packed
 	// Secrets are the certificates that listeners show, and those for hosts, of clients, that some cluster shows.
@@ -98,11 +110,9 @@ func serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Se
 	}
 	for _, l := range g.Listeners {
 		for _, s := range listSites(l) {
-			routes, err := packRoutes(a, g, s)
-			if err != nil {
+			if err := packSite(a, d, g, s); err != nil {
 				return nil, err
 			}
-			d.Routes = append(d.Routes, routes)
 		}
 	}
 	for _, c := range g.Clusters {
@@ -132,6 +142,7 @@ func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, story Stor
 		d.clients = append(d.clients, e.packSecrets(l.ClientCertificates)...)
 	}
 	d.own, d.clients = eachOnce(d.own), eachOnce(d.clients)
+	e.shardListeners(d, listeners)
 	if slices.ContainsFunc(listeners, takesRequests) {
 		d.Vary.of = Settings{
 			ModulePath: a.Settings.ModulePath, ModuleSHA256: a.Settings.ModuleSHA256, Native: a.Settings.Native,
@@ -195,7 +206,8 @@ func (c Cluster) PackEndpoints() Packed {
 
 // Equal tells whether two are the same to those who are served them.
 func (p Packed) Equal(other Packed) bool {
-	return bytes.Equal(p.Content, other.Content) && slices.Equal(p.Moved, other.Moved)
+	return bytes.Equal(p.Content, other.Content) && bytes.Equal(p.Sharded, other.Sharded) && p.After == other.After && p.Version == other.Version &&
+		slices.Equal(p.Moved, other.Moved)
 }
 
 func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
@@ -210,8 +222,8 @@ func packClusters(clusters []ir.Cluster) (map[string]Cluster, error) {
 	return named, err
 }
 
-// packRoutes gives a site's route configuration.
-func packRoutes(a Assembly, g GatewayConfig, s site) (Packed, error) {
+// packSite adds a site's route configuration, and those of its shards. Its virtual hosts are packed one by one.
+func packSite(a Assembly, d *Served, g GatewayConfig, s site) error {
 	sessions := tallyHosts(s.hosts...).Most()
 	hosts, err := renderHosts(nil, site{name: g.Gateway + "/" + s.name, hosts: s.hosts}, a.hostForm(sessions))
 	if err == nil && g.Keys != nil {
@@ -222,9 +234,36 @@ func packRoutes(a Assembly, g GatewayConfig, s site) (Packed, error) {
 		hosts, err = g.Keys.AddKeys(written)
 	}
 	if err != nil {
-		return Packed{}, err
+		return err
 	}
-	return a.PackRoutes(s.name, hosts, sessions, ListClusters(s.hosts))
+	clusters := ListClusters(s.hosts)
+	if !d.Sharded[s.name] {
+		routes, err := a.PackRoutes(s.name, hosts, sessions, clusters)
+		d.Routes = append(d.Routes, routes)
+		return err
+	}
+	all := make([]ShardHost, len(hosts))
+	for i := range all {
+		h := &s.hosts[i]
+		all[i] = ShardHost{h.Domain, hosts[i], listShards(h), len(h.Routes), ListClusters(s.hosts[i : i+1])}
+	}
+	tables, err := a.PackShards(s.name, all, sessions, clusters, nil)
+	d.Routes = append(d.Routes, tables.Whole)
+	d.AddShards(tables)
+	return err
+}
+
+// HasShards tells whether a table of routes is that of a site with shards.
+func (d *Served) HasShards(table string) bool {
+	return d.Sharded[strings.TrimSuffix(table, nativeSuffix)]
+}
+
+// AddShards adds the tables of a site's shards.
+func (d *Served) AddShards(s *ShardTables) {
+	d.Scopes = append(d.Scopes, s.Scopes...)
+	if len(s.lists) > 1 {
+		d.ShardTables = append(d.ShardTables, s.Tables...)
+	}
 }
 
 // PackRoutes gives the route configuration of a site, whose virtual hosts are written. Sessions says that most of their routes have some

@@ -11,8 +11,11 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// trialAddress is where no connection comes from: a listener that does not bind needs an address all the same.
-var trialAddress = netip.MustParseAddrPort("127.0.0.1:1")
+// trialAddress is where no connection comes from: a listener that does not bind needs an address all the same, and no two the same.
+var (
+	trialAddress      = netip.MustParseAddrPort("127.0.0.1:1")
+	shardTrialAddress = netip.MustParseAddrPort("127.0.0.1:2")
+)
 
 const trialPrefix = "limpet-trial/"
 
@@ -20,14 +23,17 @@ const trialPrefix = "limpet-trial/"
 // not had gets this first, for it puts listeners into service whose filter it does not take, and answers 500 there.
 func (e *emitter) newTrial() *listenerv3.Listener {
 	name := trialPrefix + FilterName(e.settings.Native)
-	manager := &hcmv3.HttpConnectionManager{
+	return e.newTrialListener(name, trialAddress, &hcmv3.HttpConnectionManager{
 		StatPrefix:     "limpet_trial",
 		HttpFilters:    []*hcmv3.HttpFilter{e.newDiscoveredLimpet(), e.newRouter()},
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{Name: name}},
-	}
+	})
+}
+
+func (e *emitter) newTrialListener(name string, at netip.AddrPort, manager *hcmv3.HttpConnectionManager) *listenerv3.Listener {
 	return &listenerv3.Listener{
 		Name:         name,
-		Address:      newAddress(trialAddress),
+		Address:      newAddress(at),
 		BindToPort:   wrapperspb.Bool(false),
 		FilterChains: e.newFilterChains(manager),
 	}

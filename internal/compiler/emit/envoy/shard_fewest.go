@@ -1,0 +1,5 @@
+//go:build !limpet.sharded
+
+package envoy
+
+const fewest = 128

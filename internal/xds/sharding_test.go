@@ -1,0 +1,147 @@
+package xds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// byShard is first for Envoys that find their routes by shard.
+const byShard = `
+	cluster a
+	cluster b
+	filter limpet
+	routes web whole cluster:a cluster:b policy:p
+	scope web#00 cluster:a
+	scope web#01 cluster:b
+	listener web routes:web filter:limpet shards`
+
+// withoutModule is for Envoys that have no such module.
+var withoutModule = strings.Replace(byShard, "shards", "shards bad", 1)
+
+// TestClientShards holds what an Envoy gets that has no listeners yet: one that loads the module scopes alone, another one whole tables
+// alone. The trial goes again.
+func TestClientShards(t *testing.T) {
+	for _, c := range []struct{ name, config, routes, want string }{
+		{
+			"with the module", byShard, "sharded",
+			"clusters+2-0 endpoints+2-0 listeners+2-0 filters+1-0 scopes+2-0 listeners+0-1",
+		},
+		{
+			"without", withoutModule, "whole: not taken: web, trial/shards",
+			"clusters+2-0 endpoints+2-0 listeners+2-0 listeners+1-0 filters+1-0 routes+1-0",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := newFakeEnvoy(t)
+			to := listed(t, e.now, c.config)
+			if c.config == withoutModule { // with which it is only tried
+				l := to.find(Listener, "web")
+				l.content = func() []byte { return []byte("routes:web filter:limpet") }
+			}
+			e.set(to)
+			e.run()
+			if got := strings.Join(e.log, " "); got != c.want {
+				t.Errorf("sent %s\nwant %s", got, c.want)
+			}
+			if err := e.holds(to); err != nil {
+				t.Error(err)
+			}
+			if got := e.client.describeRoutes(); got != c.routes {
+				t.Errorf("routes are %q, want %q", got, c.routes)
+			}
+			if all := e.client.listRejected(); len(all) > 0 {
+				t.Errorf("rejected are %v", all)
+			}
+		})
+	}
+}
+
+// TestClientCrosses holds that an Envoy with whole tables which comes back to a limpet that has scopes tries the module before its listeners
+// change, and meets no hole; and so back. One that comes back with scopes is sent nothing.
+func TestClientCrosses(t *testing.T) {
+	e := newFakeEnvoy(t)
+	e.set(listed(t, e.now, first))
+	e.run()
+	for _, c := range []struct{ to, want string }{
+		{byShard, "listeners+1-0 routes+1-0 listeners+1-0 scopes+2-0 listeners+0-1"},
+		{byShard, ""},
+		{first, "listeners+1-0 routes+1-0"},
+	} {
+		e.connect()
+		e.log = nil
+		to := listed(t, e.now, c.to)
+		e.set(to)
+		e.run()
+		if got := strings.Join(e.log, " "); got != c.want {
+			t.Errorf("sent %s\nwant %s", got, c.want)
+		}
+		if err := e.holds(to); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestClientScopes holds the order of changes of scopes: after their clusters and before these go, and not before a table that they lead to.
+func TestClientScopes(t *testing.T) {
+	shared := strings.NewReplacer("scope web#00 cluster:a", "scope holder holder table:half\n\tscope web#00 table:half\n\troutes half cluster:a").Replace(byShard)
+	for _, c := range []struct{ name, from, to, want string }{
+		{"a route", byShard, strings.Replace(byShard, "#00 cluster:a", "#00 cluster:b", 1), "scopes+1-0"},
+		{
+			"another backend", byShard, strings.NewReplacer("cluster b", "cluster c", ":b", ":c").Replace(byShard),
+			"clusters+1-0 endpoints+1-0 scopes+1-0 clusters+0-1",
+		},
+		{"to a shared table", byShard, shared, "scopes+1-0 routes+1-0 scopes+1-0"},
+		{"from a shared table", shared, byShard, "scopes+1-0 scopes+0-1"},
+		{"a scope less", byShard, strings.Replace(byShard, "scope web#01 cluster:b", "", 1), "scopes+0-1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := newFakeEnvoy(t)
+			e.set(listed(t, e.now, c.from))
+			e.run()
+			e.log = nil
+			to := listed(t, e.now, c.to)
+			e.set(to)
+			e.run()
+			if got := strings.Join(e.log, " "); got != c.want {
+				t.Errorf("sent %s\nwant %s", got, c.want)
+			}
+			if err := e.holds(to); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestClientBadScope holds that an Envoy which refuses a shard's table has all others, and the one of before.
+func TestClientBadScope(t *testing.T) {
+	e := newFakeEnvoy(t)
+	scopes := func(bad int, backend string) (lines string) {
+		for i := range 16 {
+			line := fmt.Sprintf("\n\tscope web#%02x cluster:%s", i, backend)
+			if i == bad {
+				line += " bad"
+			}
+			lines += line
+		}
+		return byShard + lines
+	}
+	e.set(listed(t, e.now, strings.Replace(scopes(-1, "a"), "scope web#00 cluster:a\n\tscope web#01 cluster:b", "", 1)))
+	e.run()
+	e.set(listed(t, e.now, strings.Replace(scopes(5, "b"), "scope web#00 cluster:a\n\tscope web#01 cluster:b", "", 1)))
+	e.run()
+	for name, r := range e.has[ScopedRoutes] {
+		want := "cluster:b"
+		if name == "web#05" {
+			want = "cluster:a"
+		}
+		if got := string(r.GetResource().GetValue()); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	rejected := e.client.listRejected()
+	if len(rejected) != 1 || !slices.ContainsFunc(rejected, func(r Rejection) bool { return r.Name == "web#05" && r.Type == "scopes" }) {
+		t.Errorf("rejected are %+v", rejected)
+	}
+}
