@@ -19,6 +19,9 @@ var secretHeaders = []string{
 	"authorization", "proxy-authorization", "www-authenticate", "proxy-authenticate", "authentication-info",
 	"proxy-authentication-info",
 	"cookie", "cookie2", "set-cookie", "set-cookie2", policyconfig.TicketHeader,
+	// what proxies that log users in pass on, and what services and clouds take
+	"x-forwarded-access-token", "x-auth-request-access-token", "x-forwarded-id-token", "x-auth-token", "x-access-token",
+	"x-api-key", "api-key", "x-goog-api-key", "x-amz-security-token",
 }
 
 // loggedName is what a name may be: nothing that Envoy's formats take for more than a name.

@@ -58,9 +58,10 @@ var alertCases = map[string]func(*testing.T) (pages func() map[string]string, ca
 	},
 	"LimpetNoEnvoy": func(t *testing.T) (func() map[string]string, func()) {
 		s, pages := alertedServe(t)
+		another(t, s)
 		return pages, func() {
 			s.envoy.Stop()
-			eventually(t, "it is gone", func() bool { return s.Metric(t, "limpet_xds_streams") == 0 })
+			eventually(t, "it is gone", func() bool { return s.Metric(t, "limpet_xds_streams") == 1 })
 		}
 	},
 	"LimpetClientRefused": func(t *testing.T) (func() map[string]string, func()) {
@@ -156,6 +157,22 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
+// TestSeriesAreThereFromTheStart: what rules name of limpet serve is there before anything has happened: a counter that begins at 1 has no
+// increase.
+func TestSeriesAreThereFromTheStart(t *testing.T) {
+	s := harness.Serve(t, harness.OneRoute(harness.Backends(t, "a"), harness.CookieRule("cart", "pods")), harness.NewRing("k"))
+	page := "\n" + readServe(t, s, "/metrics")
+	names := regexp.MustCompile(`\blimpet_(?:xds|input)_\w+`).FindAllString(harness.ReadDocument(t, alertRules), -1)
+	if len(names) < 6 {
+		t.Errorf("%q are of limpet serve", names)
+	}
+	for _, name := range append(names, "limpet_xds_unknown_ended_total") {
+		if !strings.Contains(page, "\n"+name+"{") && !strings.Contains(page, "\n"+name+" ") {
+			t.Errorf("limpet serve has no %s before the first event", name)
+		}
+	}
+}
+
 // alerted is a limpet serve with an Envoy.
 type alerted struct {
 	*harness.Serving
@@ -168,6 +185,22 @@ func alertedServe(t *testing.T, flags ...string) (*alerted, func() map[string]st
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitSettled(t)
 	return &alerted{s, envoy}, func() map[string]string { return map[string]string{"limpet": readServe(t, s, "/metrics")} }
+}
+
+// another adds a Gateway with an Envoy of its own.
+func another(t *testing.T, s *alerted) {
+	t.Helper()
+	port := harness.FreePort(t)
+	s.WriteFile(t, "another.yaml", fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: another, namespace: default}
+spec:
+  gatewayClassName: limpet
+  listeners: [{name: http, protocol: HTTP, port: %d}]
+`, port))
+	s.BootstrapOf(t, "default/another", port, "").Start(t)
+	s.AwaitSettled(t)
+	eventually(t, "both Envoys are connected", func() bool { return s.Metric(t, "limpet_xds_streams") == 2 })
 }
 
 func envoyPages(t *testing.T, envoys map[string]*harness.Envoy) func() map[string]string {
@@ -294,4 +327,33 @@ func seriesOf(pages map[string]string) map[string]string {
 		}
 	}
 	return found
+}
+
+// needAPIServer are the metrics of a limpet that follows an API server; TestWriteMetrics of internal/kubernetes has theirs.
+var needAPIServer = regexp.MustCompile("^limpet_(status|memory|cache)_")
+
+// TestMetricsFromTheStart: the counters and gauges that alerts and docs/serve.md name are there before anything has happened, for a counter
+// that comes with its first event shows no increase.
+func TestMetricsFromTheStart(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^[|] (`limpet_[^|]*) [|] [^h]").FindAllStringSubmatch(harness.ReadDocument(t, "docs/serve.md"), -1) {
+		for _, name := range regexp.MustCompile("`(limpet_[a-z_]+)`").FindAllStringSubmatch(row[1], -1) {
+			names[name[1]] = true
+		}
+	}
+	for _, name := range regexp.MustCompile(`\((limpet_(?:xds|input)_[a-z_]+)[)\[]`).FindAllStringSubmatch(harness.ReadDocument(t, alertRules), -1) {
+		names[name[1]] = true
+	}
+	if len(names) < 12 {
+		t.Fatalf("only %d metrics: %v", len(names), names)
+	}
+	s := harness.Serve(t, harness.OneRoute(harness.Backends(t, "a"), harness.CookieRule("cart", "pods")), harness.NewRing("k"))
+	page := readServe(t, s, "/metrics")
+	for name := range names {
+		there := regexp.MustCompile(`(?m)^` + name + `(\{.*\})? `).MatchString(page)
+		if !there && !needAPIServer.MatchString(name) {
+			t.Errorf("%s is not there at the start", name)
+		}
+	}
 }

@@ -105,6 +105,7 @@ func TestLoggedHeaders(t *testing.T) {
 	t.Parallel()
 	_, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.HeaderRule("X-Tenant", "pods"))
 	deployment.Flags = []string{"--access-log", "--access-log-fields", "request:X-Tenant,response:x_cache,request:Accept-Language"}
+	deployment.ExitCode = 3
 	envoy := harness.Run(t, deployment)
 	visit(t, envoy.Client(), "/cart", "User-Agent: chosen", `X-Tenant: acme "%REQ(COOKIE)%`, "Accept-Language: "+strings.Repeat("x", 400),
 		harness.ReplyHeader+": x_cache: hit")

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
-	"syscall"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
 )
 
 // connect says how an API server is reached by a file, or as kubectl reaches it, and which namespace is the context's.
@@ -54,23 +54,5 @@ func explainAPIServer(host string, err error) error {
 	if !errors.As(err, &unanswered) {
 		return err
 	}
-	return fmt.Errorf("the API server %s does not answer: %w", host, explainUnanswered(unanswered))
-}
-
-// explainUnanswered says why a request has no answer, without the request, which Go's errors repeat.
-func explainUnanswered(err error) error {
-	var name *net.DNSError
-	var number syscall.Errno
-	var unanswered *url.Error
-	switch {
-	case errors.As(err, &name):
-		return fmt.Errorf("%s is no host's name here", name.Name)
-	case errors.As(err, &number):
-		return number
-	case errors.As(err, &unanswered) && unanswered.Timeout():
-		return errors.New("it takes too long")
-	case errors.As(err, &unanswered):
-		return unanswered.Err
-	}
-	return err
+	return fmt.Errorf("the API server %s does not answer: %w", host, inputfiles.ExplainUnanswered(unanswered))
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/inspect"
@@ -93,6 +95,8 @@ func (ic *inspectCommand) check(c *cobra.Command, args []string) error {
 			"FILE is no file, and a token is no argument: who lists processes sees it, and shells keep it. Give it on " +
 				"standard input",
 		)
+	case len(args) == 1 && args[0] == "":
+		return usagef("FILE \"\": must be the name of a file; without FILE the text is standard input")
 	case len(args) == 0 && slices.Contains(ic.input.paths, inputfiles.Stdin):
 		return usagef("-f -: standard input has the text; name a FILE, or other files of objects")
 	case len(args) == 1:
@@ -163,6 +167,10 @@ func readInspected(from io.Reader, name string) (string, error) {
 	if err == nil && len(text) > maxInspected {
 		err = fmt.Errorf("%s: more than 10 MiB; cut the part out that has the token", name)
 	}
+	if err != nil {
+		return "", err
+	}
+	text, _, err = transform.Bytes(unicode.BOMOverride(transform.Nop), text) // PowerShell's ">" writes UTF-16
 	return string(text), err
 }
 

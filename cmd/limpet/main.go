@@ -6,7 +6,8 @@
 // indented. No message, on either, ever holds a key.
 //
 // Exit codes: 0 all is well; 1 the input was refused or something failed, and no output was written; 2 the command
-// line is wrong; 3 something of the input was left out, and the rest was written. "limpet run" exits as Envoy does.
+// line is wrong; 3 something of the input was left out, and the rest was written. "limpet run" exits as Envoy does, and
+// with 1 where that ended with 0 before it served.
 package main
 
 import (
@@ -72,14 +73,14 @@ func exitCode(stderr io.Writer, err error) int {
 	case errors.Is(err, errLeftOut):
 		return 3
 	case errors.As(err, &usage):
-		message.Print(stderr, err.Error())
+		message.Print(stderr, message.Explain(err))
 		return 2
 	case errors.As(err, &refused):
 		message.PrintProblems(stderr, refused, message.Style{Least: compiler.Advice}.On(stderr))
 		message.Printf(stderr, "%s; nothing written", message.CountFindings(refused))
 		return 1
 	default:
-		message.Print(stderr, err.Error())
+		message.Print(stderr, message.Explain(err))
 		return 1
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/serve"
@@ -107,7 +108,7 @@ func (sc *statusCommand) ask() (status serve.Status, err error) {
 	answer, err := client.Get("http://" + sc.admin + "/status")
 	if err != nil {
 		return status, fmt.Errorf("no limpet serve answers at %s: %w; --admin says where it is, or --kubeconfig in which cluster",
-			sc.admin, explainUnanswered(err))
+			sc.admin, inputfiles.ExplainUnanswered(err))
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {

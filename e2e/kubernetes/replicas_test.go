@@ -90,7 +90,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: asker}]
 `
 
 // TestReplicas asks limpet serve in a cluster from outside: limpet status has all replicas, and names the right that is missing; and
-// check understands the objects by the options and the memory of what serves.
+// check understands the objects by the options and the memory of what serves. No command fetches the ring.
 func TestReplicas(t *testing.T) {
 	c := startCluster(t)
 	c.startNode(t, map[string]standin.Image{
@@ -111,6 +111,7 @@ func TestReplicas(t *testing.T) {
 	}
 	c.checkStatuses(t, admin)
 	c.checkReading(t, admin)
+	c.checkAsked(t)
 }
 
 // checkStatuses asks both replicas how they are, as who may, and as who may not.

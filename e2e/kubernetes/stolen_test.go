@@ -47,8 +47,8 @@ func sealedTexts(dump string) []string {
 }
 
 // TestStolenSecret: who has the Secret of a Gateway that limpet runs, and all that its proxies are sent, has the keys of the rules that
-// this Gateway serves, and opens neither the ring nor another rule's. Proxies with that Secret, and those with limpet's own root secret,
-// serve the same sessions, and so does whoever has the ring.
+// this Gateway serves, and opens neither the ring nor another rule's. Proxies with that Secret, those with limpet's own root secret, and
+// those with the ring in LIMPET_KEYS serve the same sessions, and so does whoever has the ring.
 func TestStolenSecret(t *testing.T) {
 	pods := []string{"10.244.0.1", "10.244.0.2", "10.244.0.3"}
 	c, port := openShop(t, pods...)
@@ -125,5 +125,16 @@ func TestStolenSecret(t *testing.T) {
 	}
 	if n := pinned(again, "CART", ring.Scope(t, shopScope)); n != len(pods) {
 		t.Errorf("%d tokens of who has the ring are good", n)
+	}
+
+	// One with the ring itself, in LIMPET_KEYS.
+	again.Stop()
+	documents := harness.Documents{Raw: shopAt(port) + "---" + slice(pods...), Port: port}
+	ringed := harness.Compile(t, harness.Deployment{Documents: documents, Keys: ring}).Start(t)
+	if answer := client.Get(t, "/cart"); answer.Backend != home || len(answer.Header["Set-Cookie"]) > 0 {
+		t.Errorf("with LIMPET_KEYS the session of %s is at %s", home, answer.Backend)
+	}
+	if all, none := pinned(ringed, "CART", ring.Scope(t, shopScope)), pinned(ringed, "CART", keys[evilScope]); all != len(pods) || none > 0 {
+		t.Errorf("with LIMPET_KEYS %d tokens of who has the ring are good, and %d of mallory's", all, none)
 	}
 }

@@ -143,10 +143,12 @@ func TestFlappingTenant(t *testing.T) {
 	}
 	slices.Sort(calm)
 	slices.Sort(meanwhile)
-	times := float64(meanwhile[len(meanwhile)/2]) / float64(calm[len(calm)/2])
+	middle := meanwhile[len(meanwhile)/2]
+	times := float64(middle) / float64(calm[len(calm)/2])
 	fmt.Printf("tenants: another's endpoints are live: calm %s; while 900 pods change %d times %s: %.1f times as long\n",
 		quantiles(calm), count, quantiles(meanwhile), times)
-	if worst := meanwhile[len(meanwhile)-1]; worst > 10*time.Second || harness.FullSize() && times > 5 {
+	nobodyMinds := harness.Size(500*time.Millisecond, 0) // of a few changes that are short
+	if worst := meanwhile[len(meanwhile)-1]; worst > 10*time.Second || times > 5 && middle > nobodyMinds {
 		t.Errorf("another's endpoints took %v, %.1f times as long as in the calm", worst, times)
 	}
 	harness.RecordResult(t, "a tenant's 900 pods change six times a second (limpet serve)", harness.Result{

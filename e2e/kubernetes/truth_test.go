@@ -32,9 +32,13 @@ type witness struct {
 	timeout  int  // of the rule
 	broken   bool // the rule's Service is not there
 	open     bool // the Gateway listens on the spare port
+	granted  bool // another route may lead to its Service
 	epoch    int
-	hasEnded bool // an edit has ended sessions, and the route has been of that generation since
-	ends     bool // the last edit has
+	ring     int   // the number of the key in it
+	coming   []int // the steps that come next
+	hasEnded bool  // an edit has ended sessions, and the route has been of that generation since
+	ends     bool  // the last edit has
+	renewed  bool  // the last step was another ring, which each replica reads for itself
 }
 
 // newWitness starts two replicas, and an Envoy at one of them.
@@ -42,6 +46,7 @@ func newWitness(t *testing.T) *witness {
 	c, port := openShop(t, "10.244.16.1", "10.244.16.2")
 	c.keepOnlyEdge(t)
 	c.forgetRoute(t, shopAt(port))
+	c.set(t, stockBackend+"---"+sliceOf("stock", "stock", "10.244.16.1", "10.244.16.2"))
 	w := &witness{c: c, port: port, spare: harness.FreePort(t), random: rand.New(rand.NewPCG(38, 1))}
 	w.setRoute(t)
 	w.setGateway(t)
@@ -51,6 +56,7 @@ func newWitness(t *testing.T) *witness {
 	w.replicas[1] = w.replicas[0].Another(t)
 	w.moveEnvoy(t)
 	w.client = w.envoy.Client()
+	w.toggleGrant(t)
 	return w
 }
 
@@ -102,9 +108,25 @@ func (w *witness) setPolicy(t *testing.T) {
 	w.c.set(t, cartPolicy(fmt.Sprintf("revocation: {epoch: %d}", w.epoch)))
 }
 
-// step does one thing at random, and says what.
+// toggleGrant has a route lead to a Service of another namespace, or not.
+func (w *witness) toggleGrant(t *testing.T) {
+	if w.granted = !w.granted; w.granted {
+		w.c.set(t, stockGrant)
+	} else {
+		w.c.remove(t, object("gateway.networking.k8s.io/v1beta1", "ReferenceGrant", "stock", "default"))
+	}
+}
+
+// renewRing has the replicas sign with another key, and verify with no other.
+func (w *witness) renewRing(t *testing.T) {
+	w.ring++
+	w.ends, w.hasEnded, w.renewed = true, true, true
+	w.replicas[0].WriteKeys(t, harness.NewRing(fmt.Sprintf("k%d", w.ring)).JSON(t))
+}
+
+// step does one thing at random, but each of them once before one is repeated, and says what.
 func (w *witness) step(t *testing.T) string {
-	w.ends = false
+	w.ends, w.renewed = false, false
 	steps := []struct {
 		name string
 		do   func(*testing.T)
@@ -114,6 +136,8 @@ func (w *witness) step(t *testing.T) string {
 		{"the rule's Service goes, or comes back", func(t *testing.T) { w.broken = !w.broken; w.editRoute(t) }},
 		{"the epoch is raised", func(t *testing.T) { w.epoch, w.ends, w.hasEnded = w.epoch+1, true, true; w.setPolicy(t) }},
 		{"a listener comes or goes", func(t *testing.T) { w.open = !w.open; w.setGateway(t) }},
+		{"a grant goes, or comes back", w.toggleGrant},
+		{"the ring is another one", w.renewRing},
 		{"the Envoy goes, or comes", func(t *testing.T) {
 			if w.envoy == nil {
 				w.moveEnvoy(t)
@@ -125,7 +149,11 @@ func (w *witness) step(t *testing.T) string {
 		{"a replica is killed, or comes back", func(t *testing.T) { w.toggle(t, true) }},
 		{"a replica ends, or comes back", func(t *testing.T) { w.toggle(t, false) }},
 	}
-	s := steps[w.random.IntN(len(steps))]
+	if len(w.coming) == 0 {
+		w.coming = w.random.Perm(len(steps))
+	}
+	s := steps[w.coming[0]]
+	w.coming = w.coming[1:]
 	s.do(t)
 	return s.name
 }
@@ -170,13 +198,18 @@ func (w *witness) toggle(t *testing.T, kill bool) {
 // isConnected tells whether the Envoy follows what changes.
 func (w *witness) isConnected() bool { return w.envoy != nil && !w.dead[w.at] }
 
-// compare lists what limpet says and a client sees otherwise.
-func (w *witness) compare(t *testing.T) (lies []string) {
-	differ := func(what string, says, is any) {
+// differIn notes in a list what is said otherwise than it is.
+func differIn(lies *[]string) func(what string, says, is any) {
+	return func(what string, says, is any) {
 		if says != is {
-			lies = append(lies, fmt.Sprintf("%s: it says %v, and it is %v", what, says, is))
+			*lies = append(*lies, fmt.Sprintf("%s: it says %v, and it is %v", what, says, is))
 		}
 	}
+}
+
+// compare lists what limpet says and a client sees otherwise.
+func (w *witness) compare(t *testing.T) (lies []string) {
+	differ := differIn(&lies)
 	gateway := w.c.get(t, object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge"))
 	programmed := map[bool]string{true: "True Programmed", false: "False Pending"}
 	differ("Programmed", condition(gateway, "Programmed"), programmed[w.isConnected()])
@@ -203,6 +236,22 @@ func (w *witness) compare(t *testing.T) (lies []string) {
 	}
 	differ("references are resolved", condition(route, "ResolvedRefs", "status", "parents") == "True ResolvedRefs", r.Status == http.StatusOK)
 	differ("references are not", condition(route, "ResolvedRefs", "status", "parents") == "False BackendNotFound", r.Status == http.StatusInternalServerError)
+	return append(lies, w.compareRest(t, gateway)...)
+}
+
+// compareRest is about the route that needs a grant, and the Gateway's listeners.
+func (w *witness) compareRest(t *testing.T, gateway *unstructured.Unstructured) (lies []string) {
+	stock := w.envoy.Stranger()
+	stock.Host = "stock.example"
+	r, err := stock.Try(http.MethodGet, "/")
+	if err != nil {
+		return append(lies, err.Error())
+	}
+	differ := differIn(&lies)
+	refs := condition(w.c.get(t, object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "stock")), "ResolvedRefs", "status", "parents")
+	differ("the grant is there", refs == "True ResolvedRefs", r.Status == http.StatusOK)
+	differ("the grant is not there", refs == "False RefNotPermitted", r.Status == http.StatusInternalServerError)
+	differ("there shall be a grant", w.granted, r.Status == http.StatusOK)
 	listeners, _, _ := unstructured.NestedSlice(gateway.Object, "status", "listeners")
 	connection, err := net.DialTimeout("tcp", harness.Loopback(w.spare), time.Second)
 	if err == nil {
@@ -231,13 +280,19 @@ func TestWhatItSaysIsSo(t *testing.T) {
 			}
 		}
 	}
-	// begins tells whether a client with a session gets another one. It can't be asked while nothing serves, or by old configuration.
+	// begins tells whether a client with a session gets another one. It can't be asked while nothing serves, or by old configuration. Another
+	// ring is told of by the replica that leads, and may come later to the other one.
 	begins := func() (is, known bool) {
 		if !w.isConnected() || w.broken {
 			return false, false
 		}
-		r, err := w.client.Try(http.MethodGet, "/cart")
-		return len(r.Header["Set-Cookie"]) > 0, err == nil
+		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+			r, err := w.client.Try(http.MethodGet, "/cart")
+			is = len(r.Header["Set-Cookie"]) > 0
+			if is || err != nil || !w.renewed || time.Now().After(deadline) {
+				return is, err == nil
+			}
+		}
 	}
 	settle("at the beginning")
 	pending := false // sessions have ended since the client was last answered
@@ -257,4 +312,5 @@ func TestWhatItSaysIsSo(t *testing.T) {
 	}
 	t.Logf("of %d steps the client's session was there after %d, and had ended after %d", steps, sessions, ended)
 	w.c.remove(t, object("limpet.dev/v1alpha1", "SessionPersistencePolicy", "default", "cart"))
+	w.c.remove(t, object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "stock"))
 }

@@ -75,6 +75,7 @@ func (l *Log) Explain(ended error, program string) error {
 		return ended
 	}
 	exit.Reason = fmt.Sprintf("Envoy (%s) ended with exit code %d before it served", program, exit.Code)
+	exit.Code = max(1, exit.Code)
 	if l == nil {
 		return exit
 	}

@@ -14,7 +14,7 @@ import (
 // Grace is how long Envoy may take to end after it was asked to.
 const Grace = 10 * time.Second
 
-// ExitError is the end of a program with another exit code than 0.
+// ExitError is the end of a program with another exit code than 0, or that nobody asked for.
 type ExitError struct {
 	Code int
 	// Reason is for people, where the program could not say it itself; empty where it could.
@@ -29,9 +29,9 @@ func (e ExitError) Error() string {
 	return e.Reason
 }
 
-// Supervise runs a program to its end and returns its exit code as an ExitError, or nil for 0. Signals are passed on,
-// SIGHUP as SIGTERM (the terminal is gone, and Envoy would not mind); the program is killed if it has not ended
-// when grace has passed since the first. It gets a process group of its own, so that Ctrl-C reaches it once,
+// Supervise runs a program to its end and returns its exit code as an ExitError, or nil for 0 after a signal. Those are
+// passed on, SIGHUP as SIGTERM (the terminal is gone, and Envoy would not mind); the program is killed if it has not
+// ended when grace has passed since the first. It gets a process group of its own, so that Ctrl-C reaches it once,
 // through limpet, and nothing of it is left behind.
 func Supervise(cmd *exec.Cmd, signals <-chan os.Signal, grace time.Duration) error {
 	// The kernel ties the child's life to the thread that starts it, so that thread must last.
@@ -56,6 +56,9 @@ func Supervise(cmd *exec.Cmd, signals <-chan os.Signal, grace time.Duration) err
 			_ = syscall.Kill(group, syscall.SIGKILL)
 		case err := <-ended:
 			_ = syscall.Kill(group, syscall.SIGKILL) // what a wrapper script may have left
+			if err == nil && deadline == nil {
+				return ExitError{}
+			}
 			return exitError(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 // Stdin as a path stands for the standard input.
@@ -152,10 +153,7 @@ func (r *reader) addFile(name string) error {
 // addProblem adds a file of a folder that can't be had: it is for the compiler to go on without it, or with what it
 // was.
 func (r *reader) addProblem(name string, err error) error {
-	why := err.Error()
-	if failed := new(fs.PathError); errors.As(err, &failed) {
-		why = failed.Err.Error() // without the name
-	}
+	why := strings.TrimPrefix(message.Explain(err), name+": ")
 	r.seen[filepath.Clean(name)] = true
 	r.sources = append(r.sources, compiler.Source{Name: name, Data: []byte{}, Problem: "can't be read: " + why})
 	return nil

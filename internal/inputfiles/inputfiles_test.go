@@ -113,8 +113,8 @@ func TestReadGoesOn(t *testing.T) {
 		got = append(got, strings.TrimSuffix(s.Name+" "+s.Problem, " "))
 	}
 	want := []string{
-		"d/0/a.yaml", "d/0/gone.yaml can't be read: no such file or directory",
-		"d/0/loop.yaml can't be read: too many levels of symbolic links", "d/0/null.yaml can't be read: d/0/null.yaml: not a regular file",
+		"d/0/a.yaml", "d/0/gone.yaml can't be read: there is no such file or folder",
+		"d/0/loop.yaml can't be read: too many levels of symbolic links", "d/0/null.yaml can't be read: not a regular file",
 		"d/m.yaml", "d/z.yaml",
 	}
 	if !slices.Equal(got, want) {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -63,15 +65,29 @@ func (r *reader) fetch(path, name string) (again bool, err error) {
 	}
 	response, err := fetcher.Do(request)
 	if err != nil {
-		var failed *url.Error
-		if errors.As(err, &failed) {
-			err = failed.Err // which names no URL
-		}
-		return false, fmt.Errorf("%s: %w", name, err)
+		return false, fmt.Errorf("%s: %w", name, ExplainUnanswered(err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return response.StatusCode >= 500, fmt.Errorf("%s: the server answers %s", name, response.Status)
 	}
 	return false, r.add(name, io.Reader(response.Body))
+}
+
+// ExplainUnanswered says why a request has no answer, without the request, which Go's errors repeat.
+func ExplainUnanswered(err error) error {
+	var name *net.DNSError
+	var number syscall.Errno
+	var unanswered *url.Error
+	switch {
+	case errors.As(err, &name):
+		return fmt.Errorf("%s is no host's name here", name.Name)
+	case errors.As(err, &number):
+		return number
+	case errors.As(err, &unanswered) && unanswered.Timeout():
+		return errors.New("it takes too long")
+	case errors.As(err, &unanswered):
+		return unanswered.Err
+	}
+	return err
 }

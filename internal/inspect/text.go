@@ -40,10 +40,19 @@ func (l *lines) add(label, text string) {
 
 // relativeTime is a time, and how long ago or ahead it is.
 func (l *lines) relativeTime(t time.Time) string {
-	if age := l.at.Sub(t); age < 0 {
-		return fmt.Sprintf("%s, in %s", formatTime(t), (-age).Round(time.Second))
+	if t.After(l.at) {
+		return fmt.Sprintf("%s, in %s", formatTime(t), formatSpan(l.at, t))
 	}
-	return fmt.Sprintf("%s, %s ago", formatTime(t), l.at.Sub(t).Round(time.Second))
+	return fmt.Sprintf("%s, %s ago", formatTime(t), formatSpan(t, l.at))
+}
+
+// formatSpan is the time between two, in days where it is years: a duration has no room for centuries.
+func formatSpan(from, to time.Time) string {
+	const day = 24 * 60 * 60
+	if days := (to.Unix() - from.Unix()) / day; days > 1000 {
+		return fmt.Sprintf("%d days", days)
+	}
+	return to.Sub(from).Round(time.Second).String()
 }
 
 func (f *Finding) write(l *lines) {

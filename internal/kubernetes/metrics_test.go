@@ -41,3 +41,19 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
+
+// TestWriteMetrics: each result of a write is there at 0 before the first.
+func TestWriteMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	NewStatusMetrics(registry)
+	NewMemoryMetrics(registry)
+	families, err := registry.Gather()
+	if err != nil || len(families) != 2 {
+		t.Fatalf("%d metrics, %v", len(families), err)
+	}
+	for _, f := range families {
+		if len(f.GetMetric()) != 4 {
+			t.Errorf("%s has %d results", f.GetName(), len(f.GetMetric()))
+		}
+	}
+}

@@ -28,7 +28,7 @@ func Printf(to io.Writer, format string, args ...any) { Print(to, fmt.Sprintf(fo
 
 // PrintError prints each line of an error; errors that were joined are one a line.
 func PrintError(to io.Writer, err error) {
-	for line := range strings.Lines(err.Error()) {
+	for line := range strings.Lines(Explain(err)) {
 		fmt.Fprintf(to, "error: %s\n", strings.TrimRight(line, "\n"))
 	}
 }

@@ -4,9 +4,9 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // Metrics are a server's.
 type Metrics struct {
+	to         prometheus.Registerer
 	stages     *prometheus.HistogramVec
 	own        prometheus.Histogram
-	streams    prometheus.Gauge
 	pushes     *prometheus.CounterVec
 	resources  *prometheus.CounterVec
 	rejections *prometheus.CounterVec
@@ -17,9 +17,10 @@ type Metrics struct {
 	excess     *prometheus.CounterVec
 }
 
-// NewMetrics makes a server's metrics, none of which has a label for a route or a client.
+// NewMetrics makes a server's metrics, of which one alone has a label for Gateways, and none one for a route or a client.
 func NewMetrics(to prometheus.Registerer) *Metrics {
 	m := &Metrics{
+		to: to,
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "limpet_xds_change_ack_seconds",
 			Help:    "From a change being seen to an Envoy's acknowledgement of it, by stage.",
@@ -31,7 +32,6 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 				"changes that come with it.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
 		}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "limpet_xds_streams", Help: "Envoys that are connected."}),
 		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "limpet_xds_pushes_total", Help: "Messages to Envoys, by type.",
 		}, []string{"type"}),
@@ -61,7 +61,12 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 	}
 	for t := range typeCount { // a counter that begins at 1 has no increase that an alert could see
 		m.pushes.WithLabelValues(t.String())
+		m.resources.WithLabelValues(t.String(), "sent")
+		m.resources.WithLabelValues(t.String(), "removed")
 		m.rejections.WithLabelValues(t.String())
+	}
+	for _, reason := range []string{"late", "many"} {
+		m.ended.WithLabelValues(reason)
 	}
 	for _, limit := range []string{"message", "names", "memory", "streams"} {
 		m.excess.WithLabelValues(limit)
@@ -69,7 +74,6 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 	to.MustRegister(
 		m.stages,
 		m.own,
-		m.streams,
 		m.pushes,
 		m.resources,
 		m.rejections,

@@ -107,6 +107,7 @@ func NewServer(o Options) *Server {
 		budget: newBudget(o.Budget),
 	}
 	s.kept.Store(math.MaxUint64)
+	o.Metrics.to.MustRegister(connected{s})
 	s.gate = &callers.Gate{
 		Most: cmp.Or(o.MostUnknown, mostUnknown), Within: cmp.Or(o.Within, within), Ended: s.endedUnknown,
 		Count: func(more int) { o.Metrics.unknown.Add(float64(more)) },

@@ -116,11 +116,9 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	}
 	caller.Identified()
 	s.options.Log.Connected(*one.status.Load())
-	s.options.Metrics.streams.Inc()
 	err = one.serve(first, requests)
 	s.leave(who.Gateway, one)
 	s.acknowledged()
-	s.options.Metrics.streams.Dec()
 	s.options.Log.Disconnected(*one.status.Load(), err)
 	return err
 }

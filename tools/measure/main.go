@@ -74,7 +74,7 @@ func (t *tree) printTable() {
 
 func (t *tree) checkWords() error {
 	if n := t.words(); n > mostWords {
-		return fmt.Errorf("the pages have %d words, and %d at most are wanted: for each new sentence one has to go", n, mostWords)
+		return fmt.Errorf("the pages have %d words, and %d at most are wanted: for a new sentence one goes", n, mostWords)
 	}
 	return nil
 }

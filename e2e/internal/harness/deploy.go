@@ -22,6 +22,8 @@ type Deployment struct {
 	Tree func(Tree)
 	// Flags are further flags of limpet compile.
 	Flags []string
+	// ExitCode is that of limpet compile: 3 where something of the input is left out.
+	ExitCode int
 	// CompileEnv are further variables in limpet compile's environment.
 	CompileEnv []string
 	// Env is Envoy's environment; nil means LIMPET_KEYS with Keys and nothing else.
@@ -71,7 +73,7 @@ func Compile(t testing.TB, d Deployment) *Compiled {
 		"--bind", "127.0.0.1", "--admin", Loopback(c.AdminPort),
 	}, d.Flags...)
 	code, stdout, stderr := Limpet(t, d.CompileEnv, flags...)
-	if code != 0 {
+	if code != d.ExitCode {
 		t.Fatalf("limpet compile: exit code %d\n%s", code, stderr)
 	}
 	c.Output = stdout + stderr

@@ -23,7 +23,8 @@ func WriteText(out io.Writer, d *Description) error {
 			p.printLine("  %s", f)
 		}
 	case d.IsIdle():
-		p.printLine("\nNo request gets to a backend through here: no rule of a route that is attached to a Gateway leads there.")
+		p.printLine("\nNo request gets to a backend through here: " +
+			"no rule of a route that is attached to a Gateway leads there.")
 	case len(d.Targets)+len(d.Effects)+len(d.Sessions) == 0:
 		p.printLine("\nNo session persistence: nothing that is written reaches a request on its way through here.")
 	}

@@ -99,8 +99,8 @@ func matchNames(rule *ir.AttachedRule) [][]string {
 	return all
 }
 
-// takesCopies tells whether a rule can have the copies that one session over its backends needs. If not, it goes without
-// sessions, and is told.
+// takesCopies tells whether a rule can have the copies that one session over its backends needs. If not, it goes
+// without sessions, and is told.
 func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
 	if rule.Sessions.PerBackend {
 		return true

@@ -39,7 +39,7 @@ func (e *emitter) reportMissedBy(o *ir.Object, patched []string, r *ledRule) {
 		seen[names[0]] = true
 		e.rep.NotSupportedBy(report.TargetLacks, o.Subject, Target,
 			fmt.Sprintf("spec.configPatches[%d].match.routeConfiguration.vhost.route.name", i),
-			"it holds for requests without a session alone: the sessions of the split "+r.Route.Ref.String()+
+			"it holds for requests without a session alone: the sessions of the split "+r.Route.Kind+" "+r.Route.Key()+
 				" go through copies of the route; patch them too: "+strings.Join(missed, ", "))
 	}
 }
