@@ -13,10 +13,10 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// Describe says what affects an object of the input, which words such as httproute/shop/cart name, or a listener or
-// rule of it by the section's name; of a policy, what it affects. The error is of type Errors when a file can't be
-// read; any other is about the words or the options. For a target with a control plane of its own, which does the
-// balancing, sessions are all there is to say.
+// Describe says what affects an object of the input or, with a section, a listener, rule or port of it; of a policy it
+// says what the policy affects. words name the object, such as httproute/shop/cart. The error is of type Errors when a
+// file can't be read; any other is about the words or the options. For a target with a control plane of its own, which
+// does the balancing, only sessions are described.
 func Describe(sources []Source, o Options, words, section string) (*describe.Description, error) {
 	o.writeNothing()
 	o.HoldInvalid = true

@@ -6,7 +6,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
-// Decided is what a follower has decided about some objects, for their statuses. It stays as it is when the follower
+// Decided is what a follower has decided about some objects, for their statuses. It does not change when the follower
 // goes on.
 type Decided struct {
 	in            status.Input
@@ -15,9 +15,9 @@ type Decided struct {
 	all           bool
 }
 
-// TakeDecided gives what was decided about the objects whose statuses may be others than when it was last asked for,
-// and about some more: those with something new in [Options] that statuses depend on. It is nil before the first
-// Update, and after changes that came to none. With all it gives all objects.
+// TakeDecided returns what was decided about the objects whose statuses may have changed since the last call, and about
+// more: objects for which [Options] have something new that statuses depend on. It is nil before the first Update, and
+// after changes that came to none. With all it gives all objects.
 func (f *Follower) TakeDecided(more []object.Ref, all bool) *Decided {
 	f.state.MarkStatuses(more, all)
 	if f.last == nil || f.refused {

@@ -11,10 +11,10 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// LoggedHeaders are those of requests and responses whose values stand in each line of an access log.
+// LoggedHeaders are the headers of requests and responses whose values are in each line of an access log.
 type LoggedHeaders = envoy.LoggedHeaders
 
-// secretHeaders are those whose values let whoever reads them be somebody else.
+// secretHeaders are the headers that have credentials, cookies or tickets.
 var secretHeaders = []string{
 	"authorization", "proxy-authorization", "www-authenticate", "proxy-authenticate", "authentication-info",
 	"proxy-authentication-info",
@@ -24,14 +24,14 @@ var secretHeaders = []string{
 	"x-api-key", "api-key", "x-goog-api-key", "x-amz-security-token",
 }
 
-// loggedName is what a name may be: nothing that Envoy's formats take for more than a name.
+// loggedName matches names that Envoy's format strings take for nothing but a name.
 var loggedName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // maxLogged is how many there may be of requests, and of responses.
 const maxLogged = 16
 
-// CheckLoggedHeader says why a header may not be in an access log; nil if it may. A session's own is not known here: a
-// rule that wants it has no session (S78).
+// CheckLoggedHeader says why a header may not be in an access log; nil if it may. A session's own header is not known
+// here: a rule whose session header is logged has no session (S78).
 func CheckLoggedHeader(name string) error {
 	lower := strings.ToLower(name)
 	switch {
@@ -45,7 +45,6 @@ func CheckLoggedHeader(name string) error {
 	return nil
 }
 
-// checkLogged checks all of them.
 func checkLogged(h LoggedHeaders) error {
 	if len(h.Request) > maxLogged || len(h.Response) > maxLogged {
 		return errors.New("access log headers: Too many: must have at most 16 of requests and 16 of responses")

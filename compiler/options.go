@@ -51,8 +51,8 @@ type Options struct {
 	// Bind is the IP address of listeners whose Gateway has no spec.addresses, for targets without a control plane.
 	// Default DefaultBind.
 	Bind string
-	// LocalClients leaves out advice about clients on other machines where a listener is on a loopback address: they send
-	// Secure cookies back over plain HTTP there. It does not change what comes out.
+	// LocalClients leaves out the advice that clients do not send Secure cookies back over plain HTTP, for listeners on a
+	// loopback address: there they do. It does not change the output.
 	LocalClients bool
 	// Zone is the zone that Envoy runs in (topology.kubernetes.io/zone), for Services that prefer near endpoints; empty for one that
 	// is not known. Only for TargetEnvoy and TargetPlugin.
@@ -74,31 +74,32 @@ type Options struct {
 	// ShareAddresses lets Gateways of different namespaces share an address and port, where the more specific hostname wins. By
 	// default the senior Gateway's namespace has it, unless that Gateway allows others' listeners.
 	ShareAddresses bool
-	// Incumbents are those of the last result, for a process that compiles again and again, empty the first time; nil for none.
+	// Incumbents are those of the last result, for a process that compiles again and again: empty the first time, nil for
+	// none.
 	Incumbents *Incumbents
 	// AccessLog has the filter publish each request's outcome, policy, age of the session, its host and why it moved as filter
 	// state, and has TargetEnvoy write an access log with these, as JSON. SessionDigest adds a keyed digest of the session's id.
 	AccessLog, SessionDigest bool
 	// LoggedHeaders are further fields of that log, and of those that Served.Story turns on. Only for TargetEnvoy.
 	LoggedHeaders LoggedHeaders
-	// DebugTickets has requests answered with what became of their session that have a ticket. Only for TargetEnvoy and
+	// DebugTickets answers requests that have a ticket with what became of their session. Only for TargetEnvoy and
 	// TargetPlugin: no backend sees a ticket.
 	DebugTickets bool
 	// AssumeAdmitted leaves out the checks of the CRDs, for documents that come from an API server.
 	AssumeAdmitted bool
-	// Strict makes errors of what has the verdict FailOn or a worse one; FailOn defaults to Warning.
+	// Strict turns findings with the verdict FailOn or a worse one into errors; FailOn defaults to Warning.
 	Strict bool
 	FailOn Verdict
-	// HoldInvalid keeps a Follower from taking a change over that brings a file that can't be read, or a document no API server
-	// would admit: it may not be written to its end, and what it was before keeps serving. What was there at the beginning is
-	// left out. Compile, which knows no beginning, refuses files that can't be read.
+	// HoldInvalid makes a Follower refuse a change with a file that can't be read, or a document that no API server would
+	// admit: it may be half written, and what was before goes on serving. Such files and documents in the first input are
+	// left out. Compile, which has no input before, refuses files that can't be read.
 	HoldInvalid bool
 	// ControllerName is the controllerName of the GatewayClasses that are limpet's, for targets without a control plane,
 	// and who limpet is in status. Default v1alpha1.ControllerName.
 	ControllerName string
 	// AssumeClass takes a GatewayClass that is not in the input for limpet's, with a warning.
 	AssumeClass bool
-	// AllowEmpty lets a result pass that listens nowhere.
+	// AllowEmpty allows a result without listeners.
 	AllowEmpty bool
 	// Namespace is that of documents without one. Default: "default".
 	Namespace string
@@ -109,16 +110,17 @@ type Options struct {
 	// RouteBudget is how many bytes of routes are laid out at most, of which each Gateway and each namespace of routes gets two fifths
 	// (S87). Only for targets without a control plane. Default: DefaultRouteBudget.
 	RouteBudget int
-	// StrictKinds refuses documents that are passed over else: those of kinds that limpet does not read, and those that
-	// are no objects of Kubernetes.
+	// StrictKinds refuses documents that are passed over otherwise: those of kinds that limpet does not read, and those
+	// that are no objects of Kubernetes.
 	StrictKinds bool
-	// SuggestNames has Compile put the name that may be meant behind what says that an object is not there, as Check does. A Follower
-	// does not: it would look at all names with every change.
+	// SuggestNames makes Compile suggest a name where an object is not there, as Check does. A Follower does not: it would
+	// compare all names with every change.
 	SuggestNames bool
 	// Since are the documents that are in force: Check warns of the rules whose sessions end with the new ones, and
 	// lists the values that other objects than the rules' own change. Nothing else looks at it.
 	Since []Source
-	// CurrentStatus gives what an object's status is now, as JSON, for those who write a new one; nil where it is in the documents.
+	// CurrentStatus gives an object's current status, as JSON, for those who write a new one; nil where the documents have
+	// it.
 	CurrentStatus func(object.Ref) json.RawMessage
 
 	// Envoy, EnvoyGateway and Istio are for the target of that name, which requires them.
@@ -126,7 +128,7 @@ type Options struct {
 	EnvoyGateway *EnvoyGatewayOptions
 	Istio        *IstioOptions
 
-	// writesNothing says that it does not matter where the module is.
+	// writesNothing says that no output is written, so that the module's path or URL may be left out.
 	writesNothing bool
 	// manyRoutes is as in follow.Settings.
 	manyRoutes int
@@ -163,7 +165,7 @@ type EnvoyOptions struct {
 	Unusable map[netip.AddrPort]string
 	// Machine are the addresses of the machine that Envoy runs on, where they are known: what listens on every address is reached at these.
 	Machine []netip.Addr
-	// Served gives a Result.Served, for a server, in place of files. The draining hosts are those of Draining.
+	// Served makes a Result.Served, for an xDS server, in place of files.
 	Served *Served
 }
 
@@ -180,15 +182,16 @@ type Served struct {
 	Selection *Selection
 	// Nodes are the machines of the cluster; nil where they are not known.
 	Nodes *Nodes
-	// Scopes, if there is something, has the proxies of each Gateway get the keys of the scopes that it serves, in place of Options.Keys.
+	// Scopes gives the proxies of each Gateway the keys of the scopes that it serves, in place of Options.Keys; nil for
+	// none.
 	Scopes *ScopeKeys
-	// Story says what the proxies of a Gateway tell of its requests, where that is another thing than for all; nil for nowhere.
+	// Story gives a Gateway's own settings of access log and tracing; nil where no Gateway has any.
 	Story func(gateway string) Story
 	// Own are the addresses at which the server itself listens: no endpoint is there.
 	Own []netip.AddrPort
 	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
 	Remote bool
-	// Rejected has, by the key of their Gateway, what Envoys said of what they did not take, for Check.
+	// Rejected has, by the key of their Gateway, what Envoys said of resources that they rejected, for Check.
 	Rejected map[string]string
 	// Proxies has, by their keys, how the proxies do that are run for Gateways, for Check, and ClassParameters, by names, what is
 	// wrong with classes' parametersRef.
@@ -200,10 +203,10 @@ type Served struct {
 	Ended map[object.Ref]Ended
 }
 
-// Ended is sessions of a route that edits have ended.
+// Ended are the sessions of a route that edits have ended.
 type Ended = status.Ended
 
-// TellEnded is how long people are told of such sessions.
+// TellEnded is how long a condition tells of such sessions.
 const TellEnded = status.TellEnded
 
 // Unacknowledged is a Gateway whose listeners no connected Envoy has acknowledged.
@@ -219,13 +222,13 @@ type EnvoyGatewayOptions = envoygateway.Options
 // NativePath; RootNamespace and Owner.
 type IstioOptions = istio.Options
 
-// Story is what the proxies of a Gateway tell of its requests.
+// Story is the access log and the tracing of a Gateway's proxies.
 type Story = envoy.Story
 
 // ScopeKeys is a key ring whose scopes' keys proxies get, sealed for each Gateway under a secret that is derived from a root secret.
 type ScopeKeys = envoy.ScopeKeys
 
-// storyOf is what the proxies of a Gateway tell.
+// storyOf returns the access log and the tracing of a Gateway's proxies.
 func (s *Served) storyOf(gateway string) Story {
 	if s.Story == nil {
 		return Story{}
@@ -259,7 +262,7 @@ type HostKey = ir.HostKey
 // PodAt is a pod at an address.
 type PodAt = ir.PodAt
 
-// served is how configurations are for a server; nil if they are not.
+// served returns the options for an xDS server; nil without one.
 func (o *Options) served() *Served {
 	if o.Envoy == nil {
 		return nil
@@ -378,8 +381,8 @@ func (o *Options) parse() (parsedOptions, error) {
 	return s, errors.Join(errs...)
 }
 
-// checkStory refuses what would have no effect, and tickets where others make the routes: backends of rules without sessions
-// would see them.
+// checkStory refuses settings of access logs that would have no effect, and tickets where others make the routes:
+// backends of rules without sessions would see them.
 func (o *Options) checkStory() error {
 	switch {
 	case o.SessionDigest && !o.AccessLog:
@@ -436,7 +439,7 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 	return errors.Join(errs...)
 }
 
-// anyURL stands for where the module is.
+// anyURL takes the place of the module's URL where nothing is written.
 const anyURL = "https://example.com/limpet.wasm"
 
 // parseEnvoyGateway completes and checks the options of TargetEnvoyGateway.

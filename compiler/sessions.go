@@ -16,8 +16,8 @@ type Sessions struct {
 	// Policies are those of the plugin that Compile with the same options would write, by route, rule, listener and
 	// backend.
 	Policies []policyconfig.Policy
-	// Endpoints are those of all EndpointSlices, and Backends the names of all ports of Services, as tokens' tags are made
-	// of them.
+	// Endpoints are those of all EndpointSlices. Backends are the names of all ports of Services, of which tokens' backend
+	// tags are made.
 	Endpoints []SessionEndpoint
 	Backends  []string
 	// Empty says that the input has no object of a kind that is served.

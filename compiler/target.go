@@ -44,7 +44,7 @@ type File struct {
 	Data []byte
 }
 
-// emitter is what writes for a target.
+// emitter writes the output for a target.
 type emitter struct {
 	target Target
 	// emit fills in the result's plugin configuration and its files, in the order to be written in: a file comes after
@@ -56,12 +56,12 @@ type emitter struct {
 	// controller is the controllerName of the GatewayClasses of a target with a control plane of its own, which makes
 	// listeners, routes and clusters from the same objects; empty where limpet makes them.
 	controller gatewayv1.GatewayController
-	// platformKinds are the control plane's own kinds that may be in the input, and ownBackends those that routes may lead
-	// to.
+	// platformKinds are the control plane's own kinds that may be in the input, and platformBackends those that routes may
+	// lead to.
 	platformKinds    []schema.GroupVersionKind
 	platformBackends []schema.GroupKind
-	// sharedPath is the path that a session's cookie has there for all matches of its rule, where each match has one of
-	// its own elsewhere; empty if that is no different. Nil is never.
+	// sharedPath gives the one path of a session's cookie for all matches of its rule, where on other targets each match
+	// has its own; empty where these do not differ. Nil for targets without shared paths.
 	sharedPath func(*ir.Rule, *ir.Session) string
 	// capabilities says which features the target carries; nil for the plugin configuration alone, which every target has.
 	capabilities capability.Declaration
@@ -102,7 +102,7 @@ func (t Target) validate() error {
 	return fmt.Errorf("target: Unsupported value: %q: supported values: %s", t, `"`+strings.Join(Targets(), `", "`)+`"`)
 }
 
-// findEmitter is the target's own, nil if there is none.
+// findEmitter returns the target's emitter; nil for an unknown target.
 func (t Target) findEmitter() *emitter {
 	for i := range emitters {
 		if emitters[i].target == t {
@@ -112,10 +112,10 @@ func (t Target) findEmitter() *emitter {
 	return nil
 }
 
-// emit fills in the result with what the target, which check has found to exist, is made of.
+// emit fills in the result for the target, which validate has found to exist.
 func (t Target) emit(j *analysis, o *Options, r *Result) error { return t.findEmitter().emit(j, o, r) }
 
-// findController is the one whose GatewayClasses the target, which check has found to exist, is for.
+// findController returns the controllerName whose GatewayClasses the target, which validate has found to exist, is for.
 func (t Target) findController() gatewayv1.GatewayController { return t.findEmitter().controller }
 
 // istioController is that of the GatewayClass that Istio makes (Istio, pkg/config/constants).

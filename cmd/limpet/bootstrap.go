@@ -93,7 +93,7 @@ func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
 	return bc.checkServer()
 }
 
-// checkServer refuses a server that is none, or that the Envoy and the server could not know each other by.
+// checkServer refuses an invalid address, and one at which Envoy and server could not authenticate each other.
 func (bc *bootstrapCommand) checkServer() error {
 	given := bc.tls.Authority != "" && (bc.tls.Certificate != "" && bc.tls.Key != "" || bc.tls.Token != "")
 	some := bc.tls.Certificate+bc.tls.Key+bc.tls.Authority+bc.tls.Token != ""
@@ -127,7 +127,7 @@ func (bc *bootstrapCommand) checkToken() error {
 	return nil
 }
 
-// checkSocket is checkServer for a socket's path, which is the Envoy's to open.
+// checkSocket is checkServer for the path of a socket.
 func (bc *bootstrapCommand) checkSocket(encrypted bool) error {
 	path, _ := serve.SocketPath(bc.server)
 	switch err := serve.CheckSocketPath(path); {

@@ -10,13 +10,14 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/status"
 )
 
-// parents are the reasons that hang on Gateways, and on what makes them limpet's.
+// parents are the reasons that depend on Gateways and GatewayClasses.
 var parents = []string{
 	string(gatewayv1.RouteReasonNoMatchingParent), string(gatewayv1.RouteReasonNoMatchingListenerHostname),
 	string(gatewayv1.RouteReasonNotAllowedByListeners), "TargetNotFound", "",
 }
 
-// hanging are the reasons of verdicts that hang on objects of a kind; the empty one is that of what has no reason.
+// hanging has, by kind, the reasons of verdicts that depend on objects of the kind; "" is for verdicts without a
+// reason.
 var hanging = map[string][]string{
 	"Secret":         {string(gatewayv1.ListenerReasonInvalidCertificateRef), ""},
 	"ConfigMap":      {"InvalidCACertificateRef", ""},
@@ -28,7 +29,7 @@ var hanging = map[string][]string{
 	"HTTPRoute": {"TargetNotFound", ""}, "GRPCRoute": {"TargetNotFound", ""},
 }
 
-// choose leaves the rows that are to be shown, and calls verdicts unknown that hang on what could not be read.
+// choose returns the rows to show. A verdict that depends on objects that could not be read becomes Unknown.
 func (l *listingFlags) choose(rows []status.Row) (shown []status.Row) {
 	for _, r := range rows {
 		r.File, r.Line = "", 0 // they are in no file

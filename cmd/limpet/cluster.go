@@ -16,7 +16,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/inputfiles"
 )
 
-// connect says how an API server is reached by a file, or as kubectl reaches it, and which namespace is the context's.
+// connect reads from a kubeconfig, or where kubectl looks for one, how to reach the API server, and the context's
+// namespace.
 func connect(kubeconfig, context string) (config *rest.Config, namespace string, err error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
 	if kubeconfig == "" {
@@ -44,11 +45,11 @@ func connect(kubeconfig, context string) (config *rest.Config, namespace string,
 	return config, namespace, err
 }
 
-// setClient has clients say who they are. The API server's own flow control takes the place of theirs.
+// setClient sets the user agent, and no rate limit: the API server has its own flow control.
 func setClient(config *rest.Config) { config.QPS, config.UserAgent = -1, "limpet/"+programVersion() }
 
-// explainAPIServer says which API server an error is about that keeps it from answering. What it answers is told as it
-// is.
+// explainAPIServer names the API server in errors of requests without an answer. Errors that it answers stay as they
+// are.
 func explainAPIServer(host string, err error) error {
 	var unanswered *url.Error
 	if !errors.As(err, &unanswered) {

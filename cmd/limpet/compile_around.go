@@ -15,7 +15,7 @@ func (cc *compileCommand) checkAround() error {
 	return checkChoice("around", cc.around, around.Envoy, around.Istio)
 }
 
-// addAround adds the document that has the plugin's configuration and what stands around it, as the main one.
+// addAround adds the document that has the plugin's configuration and what stands around it, as the main document.
 func (cc *compileCommand) addAround(result *compiler.Result) error {
 	if cc.around == "" || len(result.Files) == 0 {
 		return nil

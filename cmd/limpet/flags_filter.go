@@ -32,14 +32,14 @@ type filterFlags struct {
 	place string
 }
 
-// register adds the flags. Where is what holds without a path.
+// register adds the flags. where says what holds without a path.
 func (f *filterFlags) register(flags *pflag.FlagSet, where string) {
 	flags.StringVar(&f.build, "filter", filterWasm,
 		"which build of the filter Envoy loads, `wasm|native`, or native-amd64 or\nnative-arm64 for Envoys of other machines (docs/native.md)")
 	flags.StringVar(&f.place, "filter-path", "", "`PATH` at which Envoy finds limpet.wasm or liblimpet.so\n("+where+")")
 }
 
-// check refuses what would have no effect.
+// check refuses flags that would have no effect.
 func (f *filterFlags) check() error {
 	builds := []string{filterWasm, filterNative}
 	for _, arch := range nativeArchs {
@@ -65,7 +65,7 @@ func (f *filterFlags) check() error {
 	return nil
 }
 
-// checkFilter refuses what of the filter has no effect with a target.
+// checkFilter refuses flags of the filter that have no effect with a target.
 func (f *configFlags) checkFilter(target compiler.Target) error {
 	switch {
 	case target == compiler.TargetEnvoy:
@@ -83,7 +83,7 @@ func (f *configFlags) checkFilter(target compiler.Target) error {
 	return nil
 }
 
-// checkNative refuses what --filter native does not go with where others make proxies' configuration.
+// checkNative refuses flags that --filter native excludes, for targets with a control plane of their own.
 func (f *configFlags) checkNative(target compiler.Target) error {
 	if f.module.url != "" {
 		return usagef("--wasm-url has no effect with --filter native")
@@ -109,7 +109,7 @@ func (f *filterFlags) nativePath() string {
 	return ""
 }
 
-// judge says what keeps an Envoy from the filter, by its version and its extensions, or what there is to doubt.
+// judge says why an Envoy of a version, with some extensions, can't or may not load the filter; empty if it can.
 func (f *filterFlags) judge(envoyVersion string, extensions []string) string {
 	if !f.isNative() {
 		return ""
@@ -118,7 +118,7 @@ func (f *filterFlags) judge(envoyVersion string, extensions []string) string {
 	return cmp.Or(filtermodule.JudgeExtensions(extensions), fault, doubt)
 }
 
-// what is the filter's file, for people.
+// what is the name of the filter's file in messages.
 func (f *filterFlags) what() string {
 	if f.isNative() {
 		return "liblimpet.so"
@@ -126,8 +126,8 @@ func (f *filterFlags) what() string {
 	return wasmName
 }
 
-// file is the filter as limpet writes it. A native one is named after its content, for the dynamic loader takes a file of a
-// name that it knows for the one that it has loaded.
+// file is the filter as limpet writes it. A native one is named after its content: the dynamic loader does not load a
+// second file of a name.
 func (f *filterFlags) file() (atomicfile.File, error) {
 	if !f.isNative() {
 		data, err := readModule()
@@ -137,7 +137,7 @@ func (f *filterFlags) file() (atomicfile.File, error) {
 	return atomicfile.File{Name: "liblimpet-" + digest.OfBytes(data)[:16] + ".so", Data: data, Mode: 0o644}, err
 }
 
-// name is that of the file.
+// name is the name of the file.
 func (f *filterFlags) name() (string, error) {
 	if !f.isNative() {
 		return wasmName, nil // without a look at what is embedded, which "limpet check" does not need

@@ -41,7 +41,7 @@ func (i *istioFlags) register(f *pflag.FlagSet) {
 	f.Lookup("istio").DefValue = "" // which is said of each
 }
 
-// check refuses settings that there are not, and reads the others.
+// check refuses unknown settings, and reads the others.
 func (i *istioFlags) check(target compiler.Target) error {
 	if len(i.settings) > 0 && target != compiler.TargetIstio {
 		return usagef("--istio has no effect with -t %s", target)
@@ -89,7 +89,7 @@ func parseSwitch(key, value string) (bool, error) {
 	return value == "true", nil
 }
 
-// optionsOf are the target's, of settings that are checked.
+// optionsOf returns the target's options, by settings that are checked.
 func (i *istioFlags) optionsOf(module moduleFlags, nativePath string) *compiler.IstioOptions {
 	o := i.options
 	o.Owner = module.owner

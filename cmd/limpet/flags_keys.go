@@ -29,7 +29,7 @@ type keyFlags struct {
 	scoped bool
 	// target is whom the output is for; empty is Envoy.
 	target string
-	// anyTarget has whoever the root secret is for.
+	// anyTarget takes the first root secret, whatever its target.
 	anyTarget bool
 	// ring, if there is one, gives the key ring in place of a file.
 	ring func() policyconfig.KeyRing
@@ -94,7 +94,7 @@ func (k *keyFlags) load(stderr io.Writer) (in controller.Input, err error) {
 	return in, err
 }
 
-// newScopeKeys makes what proxies that limpet runs get of a ring.
+// newScopeKeys makes the scope keys that proxies get in place of the ring.
 func newScopeKeys(keys policyconfig.KeyRing, root *token.Root) (*compiler.ScopeKeys, error) {
 	ring, err := keyfile.Ring(keys)
 	if err != nil {
@@ -118,7 +118,7 @@ func (k *keyFlags) sealingRoot(stderr io.Writer) (*token.Root, error) {
 	return keyfile.RootFor(cmp.Or(k.target, string(compiler.TargetEnvoy)), roots)
 }
 
-// readRing gives the ring that is followed, or reads the file's, of which a key must verify.
+// readRing returns the followed ring, or reads the file's, of which some key must verify.
 func (k *keyFlags) readRing(stderr io.Writer) (policyconfig.KeyRing, error) {
 	if k.ring != nil {
 		return k.ring(), nil
@@ -151,7 +151,7 @@ func (k *keyFlags) readRoots(stderr io.Writer) ([]token.Root, error) {
 	return roots, err
 }
 
-// fixRoots gives an Envoy that limpet starts its root secrets, once and for all: those that there are, or fresh ones.
+// fixRoots sets the root secrets of an Envoy that limpet starts: those of the user, or a fresh one.
 func (k *keyFlags) fixRoots(stderr io.Writer) (err error) {
 	if k.file == "" {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/message"
 )
 
-// listingFlags say that the objects are those of an API server, as they are now.
+// listingFlags name an API server whose objects are read once.
 type listingFlags struct {
 	kubeconfig, context string
 	all                 bool
@@ -30,7 +30,7 @@ type listingFlags struct {
 	flags     *pflag.FlagSet // the command's
 	// listing is what was read.
 	listing *kubernetes.Listing
-	// reading is how limpet serve understands the objects; nil where it does not say.
+	// reading has the options and the memory of limpet serve; nil where it gave no answer.
 	reading *reading
 }
 
@@ -73,8 +73,8 @@ func isPlugin(program string) bool { return strings.HasPrefix(filepath.Base(prog
 // listWithin is how long reading all objects may take. Tests don't wait for so long.
 var listWithin = 30 * time.Second
 
-// readListed reads the objects with the caller's rights, says what they are not, and has them be understood as limpet
-// serve does.
+// readListed reads the objects with the caller's rights, warns of kinds that it may not read, and takes over the
+// options of limpet serve.
 func (f *inputFlags) readListed() ([]compiler.Source, error) {
 	l := f.listing
 	config, own, err := connect(l.kubeconfig, l.context)
@@ -103,7 +103,7 @@ func (f *inputFlags) readListed() ([]compiler.Source, error) {
 	return l.listing.Sources, nil
 }
 
-// askServer has the objects be understood as limpet serve in the cluster does, and says whether they are.
+// askServer takes over the options and the memory of limpet serve in the cluster, and says whether it could.
 func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) error {
 	l := f.listing
 	replica, has, err := askReading(ctx, config, f.policies.classNamespace, f.kinds.controller)
@@ -139,7 +139,7 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) error {
 	return l.listing.Readdress(has.Given)
 }
 
-// target is what the command is for.
+// target is the command's target.
 func (l *listingFlags) target() compiler.Target {
 	if flag := l.flags.Lookup("target"); flag != nil {
 		return compiler.Target(flag.Value.String())
@@ -147,7 +147,7 @@ func (l *listingFlags) target() compiler.Target {
 	return compiler.TargetEnvoy
 }
 
-// set has a compilation know what limpet serve knows.
+// set puts what limpet serve knows into the options of a compilation.
 func (l *listingFlags) set(o *compiler.Options) {
 	o.AssumeAdmitted, o.AllowEmpty = true, true
 	switch {

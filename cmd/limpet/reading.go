@@ -17,15 +17,15 @@ import (
 	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
-// reading is how limpet serve understands its objects: its options, and what else they don't say. It is asked by
-// commands that read the same cluster, so that what they answer is what is served. No key is in it.
+// reading has what limpet serve knows besides its objects: its options and its memory. Commands that read the same
+// cluster ask for it, so that they say what is served. It has no key.
 type reading struct {
 	Options readingOptions   `json:"options"`
 	Known   controller.Known `json:"known"`
 	Given   kubernetes.Given `json:"given,omitempty"`
 }
 
-// readingOptions are the flags of serve by which there is something else to say of objects.
+// readingOptions are the flags of serve that change what becomes of objects.
 type readingOptions struct {
 	ControllerName string   `json:"controllerName"`
 	GatewayAPI     string   `json:"gatewayAPI,omitempty"`
@@ -39,7 +39,7 @@ type readingOptions struct {
 	LoggedHeaders compiler.LoggedHeaders `json:"loggedHeaders,omitzero"`
 }
 
-// reading gives it, as it is when it is asked for.
+// reading returns a function that gives the current reading.
 func (sc *serveCommand) reading(by *controller.Controller) func() any {
 	in := &sc.config.input
 	o := readingOptions{
@@ -58,7 +58,7 @@ func (sc *serveCommand) reading(by *controller.Controller) func() any {
 	}
 }
 
-// adopt has an input be understood as by limpet serve, but for what the command line says.
+// adopt takes over the options of limpet serve, except for flags on the command line.
 func (f *inputFlags) adopt(o readingOptions, own *pflag.FlagSet) {
 	adoptFlag(own, "controller-name", &f.kinds.controller, o.ControllerName)
 	adoptFlag(own, "gateway-api", &f.policies.gatewayAPI, o.GatewayAPI)

@@ -49,7 +49,7 @@ func newReleaseClasses() *cobra.Command {
 	return c
 }
 
-// releaseClasses releases each of them by itself: one that can't be changed holds up none.
+// releaseClasses releases each GatewayClass by itself: an error with one stops no other.
 func releaseClasses(ctx context.Context, client dynamic.Interface, controller string, log *slog.Logger) (failed error) {
 	list, err := client.Resource(kubernetes.ClassResource).List(ctx, metav1.ListOptions{})
 	if err != nil {

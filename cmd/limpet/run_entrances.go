@@ -33,7 +33,6 @@ func printEntrances(to io.Writer, all []envoy.Entrance) {
 	}
 }
 
-// describeEntrance says what is where.
 func describeEntrance(e *envoy.Entrance) string {
 	switch at := reachable(e.At); {
 	case e.UDP:

@@ -11,7 +11,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
-// ownEnvoy tells what the one Envoy has to say that limpet runs. It is the server's log.
+// ownEnvoy prints what becomes of the one Envoy that limpet runs. It is the xDS server's Log.
 type ownEnvoy struct {
 	server *xds.Server
 	stderr io.Writer
@@ -26,7 +26,7 @@ type ownEnvoy struct {
 	doneAt  time.Time // when it had that
 }
 
-// runChange is a change that people are told of once it is live.
+// runChange is a change to announce once it is live.
 type runChange struct {
 	number   int
 	since    time.Time
@@ -34,7 +34,7 @@ type runChange struct {
 	snapshot uint64
 }
 
-// announce has a change told of when the Envoy has acknowledged it.
+// announce prints a change when the Envoy has acknowledged it.
 func (e *ownEnvoy) announce(number int, since time.Time, what string) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -42,7 +42,7 @@ func (e *ownEnvoy) announce(number int, since time.Time, what string) {
 	e.tell()
 }
 
-// tell tells of what is live.
+// tell prints the changes that are live.
 func (e *ownEnvoy) tell() {
 	for len(e.waiting) > 0 && e.waiting[0].snapshot <= e.done {
 		c := e.waiting[0]
@@ -59,7 +59,7 @@ func (e *ownEnvoy) hasServed() bool {
 	return e.done > 0
 }
 
-// Live is for what it has acknowledged, but for what it rejects.
+// Live notes that the Envoy has all of a snapshot, except for what it rejects.
 func (e *ownEnvoy) Live(c xds.ClientStatus, _ time.Duration) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -73,7 +73,7 @@ func (e *ownEnvoy) Live(c xds.ClientStatus, _ time.Duration) {
 	e.tell()
 }
 
-// Rejected is for what it does not take. Without the filter it would answer every request with 500.
+// Rejected prints what the Envoy rejects. Without the filter it would answer every request with 500.
 func (e *ownEnvoy) Rejected(_ xds.ClientStatus, r xds.Rejection) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -91,22 +91,22 @@ func (e *ownEnvoy) Rejected(_ xds.ClientStatus, r xds.Rejection) {
 	}
 }
 
-// Connected is for the Envoy's coming.
+// Connected prints the warning about an Envoy that connects, if there is one.
 func (e *ownEnvoy) Connected(c xds.ClientStatus) {
 	if c.Warning != "" {
 		message.PrintWarning(e.stderr, c.Warning)
 	}
 }
 
-// Disconnected is for its going, of which the end of its process tells.
+// Disconnected prints nothing: the end of the Envoy's process is printed.
 func (e *ownEnvoy) Disconnected(xds.ClientStatus, error) {}
 
-// Refused is for a client that gets nothing.
+// Refused prints why a client is refused.
 func (e *ownEnvoy) Refused(_ string, why error) {
 	message.Printf(e.stderr, "an Envoy is refused: %v", why)
 }
 
-// Late is for an answer that it owes.
+// Late prints which answer the Envoy owes.
 func (e *ownEnvoy) Late(c xds.ClientStatus) {
 	message.Printf(e.stderr, "Envoy is late: %s", c.Late)
 }

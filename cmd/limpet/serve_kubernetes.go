@@ -41,7 +41,7 @@ type clusterFlags struct {
 	faults []func() kubernetes.Fault
 	// given is which addresses Gateways have that their specs do not name.
 	given func() kubernetes.Given
-	// ending is what has something to do yet when the process shall end.
+	// ending waits for goroutines that have something to do when the process ends.
 	ending sync.WaitGroup
 }
 
@@ -83,7 +83,7 @@ func (f *clusterFlags) check(paths []string) error {
 	}
 }
 
-// checkKeys is about what goes with the Secret of keys.
+// checkKeys checks the flags that go with the Secret of keys.
 func (f *clusterFlags) checkKeys() error {
 	switch {
 	case f.root != "" && f.keys == "":
@@ -171,8 +171,8 @@ func (f *clusterFlags) follow(ctx context.Context, log *slog.Logger) (*cluster, 
 	return c, c.source.Start(ctx)
 }
 
-// followKeys has the keys come from the Secret, if one is named. Overlap is how long a key verifies that no longer
-// signs.
+// followKeys makes the keys come from the Secret, if one is named. overlap is how long a key that no longer signs still
+// verifies.
 func (c *cluster) followKeys(ctx context.Context, keys *keyFlags, overlap func() (time.Duration, bool)) error {
 	if c.flags.keys == "" {
 		return nil
@@ -207,7 +207,7 @@ func (c *cluster) readRoots(ctx context.Context, keys *keyFlags) error {
 	return err
 }
 
-// feed has a controller follow the objects, and the keys.
+// feed makes a controller follow the objects and the keys.
 func (c *cluster) feed(ctx context.Context, keys *keyFlags, to *controller.Controller) {
 	if keys.file != "" {
 		files := inputfiles.NewWatcher(keys.file)
@@ -227,8 +227,8 @@ func (c *cluster) feed(ctx context.Context, keys *keyFlags, to *controller.Contr
 	}
 }
 
-// lead writes statuses and keeps proxies, which may be nil, while this process leads, until ctx ends. Wake says that
-// something has changed.
+// lead writes statuses and manages proxies, which may be nil, while this process holds the Lease, until ctx ends. Call
+// wake when something has changed.
 func (c *cluster) lead(
 	ctx context.Context, of *controller.Controller, registry prometheus.Registerer, proxies *kubernetes.Proxies,
 ) (wake func()) {
@@ -275,8 +275,8 @@ func (c *cluster) lead(
 	}
 }
 
-// shareAcknowledged tells other replicas which listeners this one's Envoys have acknowledged, until ctx ends; the
-// leader is to call what it gives, which reads what they tell.
+// shareAcknowledged tells other replicas which listeners this one's Envoys have acknowledged, until ctx ends. The
+// leader calls readOthers, which reads what the others tell.
 func (c *cluster) shareAcknowledged(
 	ctx context.Context,
 	of *controller.Controller,
@@ -335,8 +335,7 @@ func (f *clusterFlags) awaitEnd() {
 	}
 }
 
-// settle is how long changes of an API server wait for others. Of files it is not counted: they are looked at now and
-// then.
+// settle is how long changes of an API server wait for others. It is 0 for files, which are polled.
 func (sc *serveCommand) settle() time.Duration {
 	if sc.config.input.elsewhere {
 		return kubernetes.Settle

@@ -74,8 +74,8 @@ func (tc *ticketCommand) check(c *cobra.Command, args []string) error {
 // scopeKinds are those of routes, with which the scopes of their rules begin.
 var scopeKinds = append([]string{"HTTPProxy"}, object.RouteKinds...)
 
-// explainScope says why a text can't be the scope of a session; empty if it can. One without a slash may be that of a
-// plugin configuration that is written by hand, and one of the greatest length was cut.
+// explainScope says why a text can't be the scope of a session; empty if it can. A scope without a slash may be of a
+// plugin configuration written by hand. One of the greatest length was cut, so its parts can't be checked.
 func explainScope(scope string) string {
 	parts := strings.Split(scope, "/")
 	isKind := slices.Contains(scopeKinds, parts[0])
@@ -114,7 +114,7 @@ func namesRules(parts []string) bool {
 	return len(parts) == 3 && !slices.Contains(parts, "")
 }
 
-// findScope wants one of the input's sessions to have a scope.
+// findScope returns an error unless a session of the input has the scope.
 func (tc *ticketCommand) findScope(c *cobra.Command, scope string) error {
 	sessions, err := tc.input.readSessions(c.InOrStdin(), string(compiler.TargetEnvoy))
 	if err != nil {
@@ -135,7 +135,7 @@ func (tc *ticketCommand) findScope(c *cobra.Command, scope string) error {
 		cmp.Or(strings.Join(scopes[:min(len(scopes), maxScopes)], ", "), "none"))
 }
 
-// doubt says what nobody has looked at.
+// doubt says that no rule was looked up, where no input is named.
 func (tc *ticketCommand) doubt() string {
 	if tc.input.isNamed() {
 		return ""

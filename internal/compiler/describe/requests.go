@@ -15,8 +15,8 @@ import (
 // builtIn is the place of values that no document writes.
 const builtIn = "built in"
 
-// addRequests adds how requests without a session get to backends, and how long all may take: for an object on their
-// way, or of a policy.
+// addRequests adds how requests without a session are balanced, and the timeouts and retries of all: for an object on
+// their path, or of a policy.
 func (d *describer) addRequests(out *Description, target object.TargetRef) {
 	for _, s := range d.Traffic {
 		for _, path := range s.Paths {
@@ -35,7 +35,7 @@ func (d *describer) addRequests(out *Description, target object.TargetRef) {
 	out.Retries = mergeItems(mergeItems(out.Retries, selectVia), selectBackends)
 }
 
-// describeTraffic shows what holds for one backend on a way.
+// describeTraffic shows what holds for one backend on a path.
 func (d *describer) describeTraffic(s *lower.BackendTraffic, path precedence.TrafficPath) UnpinnedRequests {
 	r := UnpinnedRequests{
 		TrafficPath: newTrafficPath(path, s.Rule),
@@ -62,7 +62,7 @@ func formatOwner(p *loadbalancing.Policy) string {
 	return p.Name + ": "
 }
 
-// describeBalancing shows the strategy, what it beats, and what is hashed.
+// describeBalancing shows the strategy, what it overrides, and what is hashed.
 func (d *describer) describeBalancing(o *loadbalancing.Outcome) []Field {
 	strategy := Field{Name: "strategy", Origin: Origin{Value: o.StrategyName(), Block: builtIn}}
 	if o.Policy != nil && o.Policy.StrategyName() == o.StrategyName() {
@@ -92,8 +92,8 @@ func (d *describer) describeBalancing(o *loadbalancing.Outcome) []Field {
 	return all
 }
 
-// findLocation is what makes a policy effective: a place of the backend's own, or of another backend's under one
-// session.
+// findLocation is where an effective policy is attached: at a place of the backend's own, or at another backend under
+// one session.
 func findLocation(o *loadbalancing.Outcome, p *loadbalancing.Policy) string {
 	for _, c := range o.Candidates {
 		if c.Policy == p {
@@ -103,7 +103,7 @@ func findLocation(o *loadbalancing.Outcome, p *loadbalancing.Policy) string {
 	return "on another Service of the split"
 }
 
-// describeBudget shows the retry budget, and what it beats.
+// describeBudget shows the retry budget, and what it overrides.
 func (d *describer) describeBudget(s *lower.BackendTraffic) (all []Field) {
 	if s.RetryBudget == nil {
 		return nil
@@ -132,7 +132,8 @@ func (d *describer) newOriginAt(value string, ref object.Ref, block, path string
 	return o
 }
 
-// describeTrafficEffect shows what a policy does to requests without a session on a way; false if it has no say there.
+// describeTrafficEffect shows what a policy does to requests without a session on a path; false if it has no effect
+// there.
 func (d *describer) describeTrafficEffect(
 	ref object.Ref,
 	s *lower.BackendTraffic,

@@ -13,7 +13,7 @@ import (
 // inRule is the place of what stands in a rule and applies to nothing else.
 const inRule = "in the rule"
 
-// describeRetries shows what a rule says of times and retries (S73), and what of it does not hold.
+// describeRetries shows what a rule says of timeouts and retries (S73), and what of that has no effect.
 func (d *describer) describeRetries(s *lower.BackendTraffic, trafficPath precedence.TrafficPath) Retries {
 	t := Retries{TrafficPath: newTrafficPath(trafficPath, s.Rule), Notes: s.Retries.Notes}
 	rule := &s.Route.Value.Spec.Rules[s.Rule]

@@ -137,7 +137,7 @@ func (p *printer) printSession(s Session) {
 	p.printTable("FIELD VALUE PRECEDENCE FROM WHERE OVERRIDES", rows)
 }
 
-// printRequests shows what holds for some of the requests on a way.
+// printRequests prints what holds for some of the requests on a path.
 func (p *printer) printRequests(which string, w TrafficPath, notes []string, fields []Field) {
 	p.printPath(w)
 	p.printLine("  %s:", which)
@@ -203,7 +203,7 @@ func (o Origin) formatSource() string {
 	return strings.TrimSpace(o.Object+" "+o.Path) + formatPlace(o.File, o.Line)
 }
 
-// formatBrief is a value and whose it is.
+// formatBrief is a value, and the object that it is from.
 func (o Origin) formatBrief() string {
 	whose := o.formatPrecedence()
 	if o.File != "" {

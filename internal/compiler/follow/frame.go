@@ -19,13 +19,12 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// frame is what there is without routes of requests: listeners, connections to them, and policies that groups look
-// into.
+// frame is all that does not depend on HTTP routes: listeners, routes of connections, and policies that groups read.
 type frame struct {
 	listeners []ir.Listener
-	// streams are what the routes of connections come to, but for the listeners.
+	// streams are the results of the routes of connections, without the listeners.
 	streams *groupPart
-	// routes are those of connections, and asked the keys by which what these lead to was gathered.
+	// routes are the routes of connections. asked are the keys by which the objects behind them were gathered.
 	routes []object.Ref
 	asked  map[key]bool
 	// shared is what groups have in common with it.
@@ -33,11 +32,11 @@ type frame struct {
 	report report.Report
 	// gateways are those whose proxies are served, in order.
 	gateways []gatewayName
-	// context is what it was made of besides routes of connections and what these lead to.
+	// context has the objects that the frame was made of, without routes of connections and what is behind them.
 	context *resource.Objects
 }
 
-// updateFrame makes the frame anew if it is marked, and marks the groups to which it looks different.
+// updateFrame makes a new frame if it is marked, and marks the groups that depend on what is different.
 func (s *State) updateFrame(m Moment) {
 	before := s.frame
 	if before != nil && !s.marks.frame && !before.streams.isUnsettled() && !before.streams.hasPodAt(m.Moved) {
@@ -95,7 +94,7 @@ func (s *State) newFrame(m Moment) *frame {
 // gatewayName is a Gateway's key and its [token.GatewayID]. The proxies of all Gateways together have the empty name.
 type gatewayName struct{ key, id string }
 
-// listServed lists whose proxies are served: each Gateway's in order, or those of all.
+// listServed lists the Gateways whose proxies are served, in order, or one empty name for the proxies of all.
 func (s *State) listServed(gateways []*gateway.Status) (names []gatewayName) {
 	if !s.settings.Steps.Apart {
 		return []gatewayName{{}}
@@ -110,7 +109,7 @@ func (s *State) listServed(gateways []*gateway.Status) (names []gatewayName) {
 // findService gives a Service that was admitted; nil for none.
 func (o *inventory) findService(ref object.Ref) *service { return o.services[ref.Key()] }
 
-// absence says why an object was not.
+// absence says why an object was not admitted.
 func (o *inventory) absence(ref object.Ref) string {
 	return resource.Absence(ref, o.refused[ref])
 }
@@ -146,14 +145,14 @@ func (s *State) gatherStreams() (*resource.Objects, map[key]bool) {
 	return &all, g.asked
 }
 
-// hasBalancingTarget tells whether there is what a LoadBalancerPolicy can have as its target.
+// hasBalancingTarget tells whether a target of a LoadBalancerPolicy is there.
 func (s *State) hasBalancingTarget(t object.TargetRef) bool {
 	kinds := []string{object.KindService, object.KindHTTPRoute, object.KindGRPCRoute}
 	return slices.Contains(kinds, t.Kind) && s.objects.targets.Has(t)
 }
 
-// listOtherGateways lists the keys of Gateways whose listeners differ in more than what they show to clients and ask of
-// them. Listeners that Gateways share are of none, which has the empty key.
+// listOtherGateways lists the keys of Gateways whose listeners differ in more than certificates, client validation and
+// TLS options. Listeners that Gateways share have the empty key.
 func listOtherGateways(a, b []ir.Listener) map[string]bool {
 	byGateway := [2]map[string][]ir.Listener{{}, {}}
 	for i, list := range [][]ir.Listener{a, b} {
@@ -172,7 +171,7 @@ func listOtherGateways(a, b []ir.Listener) map[string]bool {
 	return others
 }
 
-// withoutCertificates is what groups depend on of a listener.
+// withoutCertificates returns a listener with only the fields that groups depend on.
 func withoutCertificates(l ir.Listener) ir.Listener {
 	if l.Stream != nil {
 		l.Stream = &ir.Stream{}
@@ -193,7 +192,7 @@ func listShellHosts(l ir.Listener, s envoy.Site) (among, after []ir.Host) {
 	return s.Hosts[:1], s.Hosts[1:] // the site's own, and those of other sites
 }
 
-// listTLSObjects names the objects that the TLS of listeners is made of, be they there or not.
+// listTLSObjects lists the objects that the TLS of listeners refers to, whether they are there or not.
 func listTLSObjects(context *resource.Objects) map[object.Ref]bool {
 	used := map[object.Ref]bool{}
 	note := func(kind gatewayv1.Kind, home string, namespace *gatewayv1.Namespace, name gatewayv1.ObjectName) {

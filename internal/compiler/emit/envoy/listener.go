@@ -41,13 +41,13 @@ const (
 	udpSuffix      = "/udp"
 )
 
-// ParseListenerName gives the address of the listener of a name.
+// ParseListenerName returns the address of the listener that has a name.
 func ParseListenerName(name string) (netip.AddrPort, error) {
 	host, port, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(name, listenerPrefix), udpSuffix), "/")
 	return netip.ParseAddrPort(net.JoinHostPort(host, port))
 }
 
-// listSites gives a listener's sites, in order. What takes no HTTP has none.
+// listSites gives a listener's sites, in order. A listener that takes no HTTP has none.
 func listSites(l ir.Listener) []site {
 	name := listenerName(l)
 	switch {
@@ -84,8 +84,8 @@ func (e *emitter) newListener(l ir.Listener) *listenerv3.Listener {
 	return listener
 }
 
-// serveHTTP serves plain HTTP. Where proxies speak the PROXY protocol, connections of others are closed: one that begins
-// without it is no client's, and one that begins with it could say what it likes.
+// serveHTTP serves plain HTTP. Where trusted proxies speak the PROXY protocol, connections of other peers are closed:
+// with its header they could claim any address.
 func (e *emitter) serveHTTP(listener *listenerv3.Listener, l ir.Listener) {
 	s := listSites(l)[0]
 	listener.FilterChains = e.newTrustedChains(l.TrustedProxies, s, l.ProxyTLSPorts)
@@ -99,9 +99,9 @@ func (e *emitter) serveHTTP(listener *listenerv3.Listener, l ir.Listener) {
 	}}
 }
 
-// newTrustedChains serves connections from proxies that are believed: the client's address is what they add to
-// x-forwarded-for, and its protocol what they say in x-forwarded-proto. All others are believed nothing, for Envoy goes by
-// the peer's own address. With the PROXY protocol, its header says both, and the port that the client connected to stands for TLS.
+// newTrustedChains serves connections from trusted proxies. The client's address is what they add to x-forwarded-for,
+// and its protocol what they say in x-forwarded-proto. Other peers are not trusted: Envoy takes the peer's own address.
+// With the PROXY protocol its header says both, and the port that the client connected to stands for TLS.
 func (e *emitter) newTrustedChains(proxies []netip.Prefix, s site, tlsPorts []uint32) []*listenerv3.FilterChain {
 	if len(proxies) == 0 {
 		return nil
@@ -122,7 +122,7 @@ func (e *emitter) newTrustedChains(proxies []netip.Prefix, s site, tlsPorts []ui
 	return chains
 }
 
-// newManager serves HTTP. With discovery its routes are in a file.
+// newManager serves HTTP. With an xDS server its routes come by RDS.
 func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 	manager := &hcmv3.HttpConnectionManager{
 		StatPrefix: statPrefix(strconv.Itoa(int(s.port))),
@@ -133,7 +133,7 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 		NormalizePath:                wrapperspb.Bool(true),
 		MergeSlashes:                 true,
 		PathWithEscapedSlashesAction: hcmv3.HttpConnectionManager_UNESCAPE_AND_FORWARD,
-		// What clients say to Envoy about its own work is not for them to say, and x_limpet_pin is no other spelling of a header.
+		// Clients may not send the x-envoy- headers that direct Envoy, nor x_limpet_pin as another spelling of x-limpet-pin.
 		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{e.newClientHeaderRemoval()},
 		CommonHttpProtocolOptions:     &corev3.HttpProtocolOptions{HeadersWithUnderscoresAction: corev3.HttpProtocolOptions_REJECT_REQUEST},
 		// A client that trickles its headers does not hold the connection for ever.
@@ -167,8 +167,8 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 // envoysHeaders begin the names of headers with which Envoys speak to one another: of retries, timeouts, names of counters.
 const envoysHeaders = "x-envoy-"
 
-// newClientHeaderRemoval takes those headers out of requests, before Envoy adds its own. By itself Envoy would take them from
-// every client with a private address.
+// newClientHeaderRemoval removes those headers from requests, before Envoy adds its own. By default Envoy trusts those
+// of every client with a private address.
 func (e *emitter) newClientHeaderRemoval() *corev3.TypedExtensionConfig {
 	return e.packExtension("envoy.http.early_header_mutation.header_mutation", &earlymutationv3.HeaderMutation{
 		Mutations: []*mutationv3.HeaderMutation{{

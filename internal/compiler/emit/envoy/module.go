@@ -10,8 +10,8 @@ import (
 // moduleCluster is the name of the cluster that Envoy fetches limpet.wasm from.
 const moduleCluster = "limpet-module"
 
-// How Envoy fetches the module. A listener does not serve before that has come to an end, so it has one: about 20
-// seconds.
+// How Envoy fetches the module. A listener does not serve before the fetch has ended, so the fetch gives up after about
+// 20 seconds.
 const (
 	fetchTimeout  = 5
 	fetchRetries  = 5

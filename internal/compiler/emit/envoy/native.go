@@ -3,8 +3,8 @@ package envoy
 // The native filter is the same engine as a dynamic module of Envoy's. It names the host of a session itself, so there
 // is no pin header, nothing that fences it off, and no filter behind limpet that reads it.
 //
-// An Envoy that runs goes from one filter to the other when its listeners do. What they refer to has other names with
-// the native one, the filter and the tables of routes, so that the listener before has all that it needs to its end.
+// A running Envoy changes from one filter to the other with its listeners. With the native filter the filter's resource
+// and the route tables have other names, so that the listener before keeps all that it needs until it ends.
 const (
 	nativeFilter = "limpet-native"
 	nativeSuffix = "/+native" // no domain has a plus in it

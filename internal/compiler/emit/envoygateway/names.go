@@ -16,7 +16,7 @@ func clusterName(r *ir.Rule) string {
 	return fmt.Sprintf("%s/%s/rule/%d", strings.ToLower(r.Route.Kind), r.Route.Key(), r.Index)
 }
 
-// backendName is the cluster of one backendRef, where they don't share one, and else its locality.
+// backendName is the name of a backendRef's cluster or, where the rule's backends share a cluster, of its locality.
 func backendName(r *ir.Rule, ref int) string {
 	return fmt.Sprintf("%s/backend/%d", clusterName(r), ref)
 }
@@ -30,7 +30,7 @@ func routeName(r *ir.Rule, match int, host string) string {
 	return fmt.Sprintf("%s/match/%d/%s", clusterName(r), match, strings.ReplaceAll(host, ".", "_"))
 }
 
-// listenerName is Envoy's listener for a Gateway's: all of a port are one, under the name of the first.
+// listenerName is the name of Envoy's listener for a Gateway's listener: all of a port are one, named after the first.
 func listenerName(l *ir.GatewayListener) string { return firstOnPort(l, isServed) }
 
 // routeConfigurationName is that of the table that has a listener's routes: one for each TLS listener, and one for all
