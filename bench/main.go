@@ -41,7 +41,7 @@ type runFlags struct {
 func run(ctx context.Context) error {
 	var b bench
 	var p runFlags
-	flag.IntVar(&b.effort.starts, "starts", 3, "how often Envoy is started anew")
+	flag.IntVar(&b.effort.starts, "starts", 3, "how often Envoy is started again")
 	flag.IntVar(&b.effort.rounds, "rounds", 6, "rounds on each of them")
 	flag.IntVar(&b.effort.requests, "requests", 10_000, "requests in one measurement")
 	flag.IntVar(&b.effort.warm, "warm", 5_000, "requests of each sort before the first measurement")

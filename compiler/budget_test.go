@@ -24,9 +24,9 @@ func TestRouteBudgets(t *testing.T) {
 	)
 	victim := copiesGateway + copiesRoute("mine", 1000000, "hostnames: [mine.example], rules: [{backendRefs: [{name: app, port: 80}]}]")
 	for name, c := range map[string]struct {
-		attack string
-		told   string
-		status string
+		attack   string
+		reported string
+		status   string
 	}{
 		"copies for many wildcards":      {scaletest.MakeWideRoutes(1, 24, 250), "those that go first leave no room for this one's matches in the 16 MiB of namespace evil", ""},
 		"the same on 48 listeners":       {scaletest.MakeWideRoutes(48, 12, 100), "HTTPRoute evil/wide-0: spec.parentRefs[0]: Too long: its matches come to 4.479 MiB", "OverBudget"},
@@ -52,8 +52,8 @@ func TestRouteBudgets(t *testing.T) {
 				t.Errorf("the answer took %v of processor time", used)
 			}
 			checkShares(t, result, share)
-			if told := fmt.Sprint(result.Warnings); !strings.Contains(told, c.told) {
-				t.Errorf("nothing says %q: %.1500s", c.told, told)
+			if reported := fmt.Sprint(result.Warnings); !strings.Contains(reported, c.reported) {
+				t.Errorf("nothing says %q: %.1500s", c.reported, reported)
 			}
 			statuses, err := Check(sources, o)
 			if err != nil {
@@ -105,8 +105,8 @@ func TestUsualRoutesFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told := fmt.Sprint(result.Warnings); strings.Contains(told, "Too long") {
-			t.Errorf("%s: %.500s", name, told)
+		if reported := fmt.Sprint(result.Warnings); strings.Contains(reported, "Too long") {
+			t.Errorf("%s: %.500s", name, reported)
 		}
 		d, err := Describe(c.sources, o, "gateway/web", "")
 		if err != nil {
@@ -156,18 +156,18 @@ func TestNearBudgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told []string
+		var reported []string
 		for _, r := range checked.Rows {
 			if strings.HasPrefix(r.Message, "routes take ") {
 				_, of, _ := strings.Cut(r.Message, " MiB of the ")
-				told = append(told, of[strings.Index(of, "of "):])
+				reported = append(reported, of[strings.Index(of, "of "):])
 				if r.Severity != "advice" || r.Code == "" {
 					t.Errorf("%s: severity %q and code %q: nobody is told", r.Message, r.Severity, r.Code)
 				}
 			}
 		}
-		if !slices.Equal(told, near) {
-			t.Errorf("with %d bytes check tells of %q, and not of %q", budget, told, near)
+		if !slices.Equal(reported, near) {
+			t.Errorf("with %d bytes check tells of %q, and not of %q", budget, reported, near)
 		}
 		for _, words := range []string{"gateway/web", "httproute/mine"} {
 			d, err := Describe(sources, o, words, "")

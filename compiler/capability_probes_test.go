@@ -11,8 +11,8 @@ import (
 type probe struct {
 	off, on       string
 	offKeys, keys policyconfig.Keys
-	// story are options of the second compilation: of the access log and of tickets.
-	story Options
+	// telemetry are options of the second compilation: of the access log and of tickets.
+	telemetry Options
 }
 
 // withoutOptions are the options of the first compilation.
@@ -89,10 +89,10 @@ func unsetProbe(off, on string) probe {
 	return probe{off: above + below(off), on: above + below(on)}
 }
 
-// storyProbe has a session, and then options.
-func storyProbe(o Options) probe {
+// telemetryProbe has a session, and then options.
+func telemetryProbe(o Options) probe {
 	p := documentText("SessionPersistencePolicy", "p", target1)
-	return probe{off: p, on: p, story: o}
+	return probe{off: p, on: p, telemetry: o}
 }
 
 func keysProbe(key policyconfig.Key) probe {
@@ -168,9 +168,9 @@ var policyProbes = map[string]probe{
 // otherProbes are the rest.
 var otherProbes = map[string]probe{
 	"plugin keys.fromEnv":               {off: documentText("SessionPersistencePolicy", "p", target1), on: documentText("SessionPersistencePolicy", "p", target1), offKeys: policyconfig.Keys{FromEnv: "LIMPET_KEYS"}, keys: policyconfig.Keys{FromEnv: "OTHER_KEYS"}},
-	"plugin accessLogFields":            storyProbe(Options{AccessLog: true}),
-	"plugin sessionDigest":              storyProbe(Options{AccessLog: true, SessionDigest: true}),
-	"plugin debugTickets":               storyProbe(Options{DebugTickets: true}),
+	"plugin accessLogFields":            telemetryProbe(Options{AccessLog: true}),
+	"plugin sessionDigest":              telemetryProbe(Options{AccessLog: true, SessionDigest: true}),
+	"plugin debugTickets":               telemetryProbe(Options{DebugTickets: true}),
 	"plugin keys.ring.keys[].id":        keysProbe(policyconfig.Key{ID: "other", Secret: []byte(testSecret)}),
 	"plugin keys.ring.keys[].secret":    keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret + "x")}),
 	"plugin keys.ring.keys[].notBefore": keysProbe(policyconfig.Key{ID: "test", Secret: []byte(testSecret), NotBefore: 1893456000}),

@@ -148,14 +148,14 @@ func checkProbe(t *testing.T, e emitter, feature string, answer capability.Answe
 		p.off = ""
 	}
 	off, on := e.runProbe(t, feature, p.off, p.withoutOptions(), false), e.runProbe(t, feature, p.on, p, false)
-	said := findNewWarnings(off, on)
+	added := findNewWarnings(off, on)
 	switch effect := !bytes.Equal(off.files, on.files); {
-	case answer.Support == capability.No && len(said) == 0:
+	case answer.Support == capability.No && len(added) == 0:
 		t.Errorf("%s: %q is declared as not supported, and nothing says so:\n%s", e.target, feature, on.warnings)
 	case answer.Support == capability.No && e.runProbe(t, feature, p.on, p, true).refused == "":
 		t.Errorf("%s: a strict compilation takes %q, which is declared as not supported", e.target, feature)
-	case (answer.Support == capability.Yes || answer.Support == capability.Theirs) && len(said) > 0:
-		t.Errorf("%s: %q is declared as supported, and the report says %q", e.target, feature, said)
+	case (answer.Support == capability.Yes || answer.Support == capability.Theirs) && len(added) > 0:
+		t.Errorf("%s: %q is declared as supported, and the report says %q", e.target, feature, added)
 	case answer.Support == capability.Theirs && effect:
 		t.Errorf("%s: %q is declared as the control plane's affair, and has an effect on the files", e.target, feature)
 	case !effectless && !effect:
@@ -181,7 +181,7 @@ func (e emitter) runProbe(t *testing.T, feature, documents string, options probe
 	text := strings.Replace(string(base), "CONTROLLER", controller, 1) + documents
 	o := optionsFor(e.target)
 	o.Keys, o.Strict = options.keys, strict
-	o.AccessLog, o.SessionDigest, o.DebugTickets = options.story.AccessLog, options.story.SessionDigest, options.story.DebugTickets
+	o.AccessLog, o.SessionDigest, o.DebugTickets = options.telemetry.AccessLog, options.telemetry.SessionDigest, options.telemetry.DebugTickets
 	result, err := Compile([]Source{{Name: "in.yaml", Data: []byte(text)}}, o)
 	var problems Errors
 	if errors.As(err, &problems) && strict {

@@ -74,9 +74,9 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 	}
 	idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
 	near := listNearBudgets(j.Topology.Usage, o.budget())
-	said := slices.Concat(warnings, idle, near)
-	j.suggestNames(said)
-	result.Rows = status.Rows(j.listSubjects(), said)
+	reported := slices.Concat(warnings, idle, near)
+	j.suggestNames(reported)
+	result.Rows = status.Rows(j.listSubjects(), reported)
 	return result, nil
 }
 

@@ -77,14 +77,14 @@ type Result struct {
 	// will give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []HostKey
 	Until    time.Time
-	// Pods are the pods at addresses, for who remembers them for the next Served.Owners. Unsettled says that some are no
+	// Pods are the pods at addresses, for who remembers them for the next Served.Owners. Unacknowledged says that some are no
 	// endpoints yet: their address was another's, and proxies must take this configuration over first.
-	Pods      []PodAt
-	Unsettled bool
+	Pods           []PodAt
+	Unacknowledged bool
 	// Selection is which pods Services select and have left, for the next Served.Selection.
 	Selection *Selection
-	// Incumbents are who has what, for the next Options.Incumbents; nil without these.
-	Incumbents *Incumbents
+	// Holders are who has what, for the next Options.Holders; nil without these.
+	Holders *Holders
 	// Warnings are all there is to say of the input: what is left out (their Verdict is Refused), what was admitted and
 	// can't be honoured, and, as advice, what is worth knowing.
 	Warnings []Problem
@@ -105,20 +105,20 @@ func Compile(sources []Source, o Options) (*Result, error) {
 	if err := o.Target.emit(j, &o, result); err != nil {
 		return nil, err
 	}
-	if problems := o.judge(j.rep, j.servesNothing(), j.objects.PassedOver); len(problems) > 0 {
+	if problems := o.listFatal(j.rep, j.servesNothing(), j.objects.PassedOver); len(problems) > 0 {
 		o.suggestNames(j, problems)
 		return nil, problems
 	}
-	if o.Incumbents != nil {
-		result.Incumbents = j.findIncumbents()
+	if o.Holders != nil {
+		result.Holders = j.findHolders()
 	}
 	result.Warnings, result.PassedOver = j.rep.Problems(), j.objects.PassedOver
 	o.suggestNames(j, result.Warnings)
 	return result, nil
 }
 
-// judge gives the problems for which nothing comes out; nil for none.
-func (o *Options) judge(rep *report.Report, servesNothing bool, passedOver map[string]int) Errors {
+// listFatal gives the problems for which nothing comes out; nil for none.
+func (o *Options) listFatal(rep *report.Report, servesNothing bool, passedOver map[string]int) Errors {
 	if problems := rep.ErrorsFrom(cmp.Or(o.FailOn, report.Warning)); o.Strict && len(problems) > 0 {
 		return problems
 	}

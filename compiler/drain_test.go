@@ -116,11 +116,11 @@ func clusterHosts(t *testing.T, result *Result) string {
 	var clusters []string
 	for _, c := range result.Served[0].Endpoints {
 		assignment := &endpointv3.ClusterLoadAssignment{}
-		settled, err := envoy.LeaveOut(c.Content, c.Moved) // for who does not know whose those are
+		remaining, err := envoy.LeaveOut(c.Content, c.Moved) // for who does not know whose those are
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := proto.Unmarshal(settled, assignment); err != nil {
+		if err := proto.Unmarshal(remaining, assignment); err != nil {
 			t.Fatal(err)
 		}
 		text := c.Name + ":"

@@ -92,7 +92,7 @@ func TestSinceNamesEndedSessions(t *testing.T) {
 		"matches of the named rule": {endedRoute(endedRule("pay", "/paid"), a, b), []string{
 			`spec.rules[0]: the sessions of a rule end: its cookie had the path "/pay" and has "/paid"`,
 		}},
-		"a path for the named rule": {before + endedRulePolicy("cookie: {path: /}"), []string{`had the path "/pay" and has "/": clients begin anew where the new path is not below the old one`}},
+		"a path for the named rule": {before + endedRulePolicy("cookie: {path: /}"), []string{`had the path "/pay" and has "/": clients begin again where the new path is not below the old one`}},
 		"a match more":              {endedRoute(strings.Replace(pay, "matches: [", "matches: [{path: {value: /paid}}, ", 1), a, b), nil},
 		"another host": {endedHosts(before, "b.test"), []string{
 			"its host was a.test and is b.test", "a cookie.domain that both are below keeps sessions", "its host",

@@ -20,7 +20,7 @@ import (
 // Follower keeps the configuration of an Envoy up to date with documents that change one by one. A change costs what it
 // touches, however many other documents there are. What comes out is what Compile gives for the same documents.
 //
-// With Options.Incumbents what several objects want stays with those who had it in the last result. It serves one change at a
+// With Options.Holders what several objects want stays with those who had it in the last result. It serves one change at a
 // time.
 type Follower struct {
 	options  Options
@@ -91,8 +91,8 @@ func NewFollower(o Options) (*Follower, error) {
 		return nil, errors.New("served: Required value: only a configuration for a server can follow its documents")
 	}
 	state := follow.New(o.followSettings(settings))
-	if had := o.Incumbents; had != nil && had.names != nil {
-		state.SetIncumbents(had.claims, had.names, had.hosts)
+	if had := o.Holders; had != nil && had.names != nil {
+		state.SetHolders(had.claims, had.names, had.hosts)
 	}
 	return &Follower{options: o, settings: settings, state: state}, nil
 }
@@ -101,7 +101,7 @@ func NewFollower(o Options) (*Follower, error) {
 func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 	return follow.Settings{
 		Admission: o.admissionOptions(settings), Steps: o.pipelineSettings(settings),
-		Controller: gatewayv1.GatewayController(o.ControllerName), KeepIncumbents: o.Incumbents != nil,
+		Controller: gatewayv1.GatewayController(o.ControllerName), KeepHolders: o.Holders != nil,
 		ManyRoutes: cmp.Or(o.manyRoutes, follow.ManyRoutes),
 		Envoy: envoy.Assembly{
 			Settings: envoy.Settings{
@@ -130,7 +130,7 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 	if c.Files == nil {
 		c.Files = f.listFiles
 	}
-	err := f.state.Update(follow.Moment{
+	err := f.state.Update(follow.Environment{
 		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Nodes: c.Nodes, Files: c.Files,
 		Listening: f.options.listening(f.settings, nil),
 	})
@@ -142,7 +142,7 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 	}
 	f.acceptInvalid(invalid)
 	u := &Update{follower: f, keys: follow.Keys{Keys: c.Keys, Scopes: c.Scopes}, Whole: f.last == nil}
-	if u.NewWarnings, u.OtherStatuses, err = f.state.Settle(); err != nil {
+	if u.NewWarnings, u.OtherStatuses, err = f.state.Finish(); err != nil {
 		return nil, err
 	}
 	u.OtherPods, u.Selection, u.Ended = f.state.TakeOtherPods(), f.state.Selection(), f.takeEnded(c)
@@ -150,57 +150,11 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 	return u, nil
 }
 
-// listErrors lists what keeps the input from being compiled.
-func (f *Follower) listErrors() Errors {
-	if !f.options.Strict && !f.state.ServesNothing() {
-		return nil
-	}
-	rep := &report.Report{}
-	if f.state.Store().ReportAll(rep); f.options.Strict && len(rep.Unreadable()) > 0 {
-		return rep.Errors(true)
-	}
-	f.state.ReportSteps(rep)
-	return f.options.judge(rep, f.state.ServesNothing(), f.state.Store().PassedOver())
-}
-
-// listInvalid lists what no API server would admit of the documents, where that holds changes up.
-func (f *Follower) listInvalid() Errors {
-	if !f.options.HoldInvalid {
-		return nil
-	}
-	rep := &report.Report{}
-	f.state.Store().ReportAlone(rep)
-	return slices.DeleteFunc(rep.Errors(false), func(p Problem) bool { return !p.LeftOut || p.Reason != "" })
-}
-
-// judgeInvalid gives the faults of documents that the last result did not have, where those hold a change up.
-func (f *Follower) judgeInvalid(invalid Errors) Errors {
-	if f.last == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(invalid), func(p Problem) bool { return f.accepted[newFaultOf(p)] })
-}
-
-// faultOf is what is said of a file or a document, wherever in the file that is. Two tenants' files may have the same fault.
-type faultOf struct {
-	file string
-	report.Said
-}
-
-func newFaultOf(p Problem) faultOf { return faultOf{p.File, sayingOf(p)} }
-
-func (f *Follower) acceptInvalid(invalid Errors) {
-	f.accepted = map[faultOf]bool{}
-	for _, p := range invalid {
-		f.accepted[newFaultOf(p)] = true
-	}
-}
-
 // listFiles lists the names of the sources, in their order.
 func (f *Follower) listFiles() []string { return slices.Sorted(f.state.Store().Names()) }
 
-func sayingOf(p Problem) report.Said {
-	return report.Said{Object: p.Object, Path: p.Path, Message: p.Message}
+func sayingOf(p Problem) report.Statement {
+	return report.Statement{Object: p.Object, Path: p.Path, Message: p.Message}
 }
 
 // Result is the whole of it, as Compile gives it. It can be asked for until the next change. What has not changed is the same
@@ -223,16 +177,16 @@ func (u *Update) Configuration() (*Result, error) {
 		return u.result, nil
 	}
 	state := u.follower.state
-	r := &Result{PrivateKeys: state.HasPrivateKeys(), Unsettled: state.IsUnsettled(), Selection: u.Selection}
+	r := &Result{PrivateKeys: state.HasPrivateKeys(), Unacknowledged: state.IsUnacknowledged(), Selection: u.Selection}
 	r.Draining, r.Until = state.Draining()
 	var err error
-	r.Served, err = state.Served(u.keys, u.follower.options.served().storyOf)
+	r.Served, err = state.Served(u.keys, u.follower.options.served().telemetryOf)
 	r.LongestUnused, u.result = state.LongestUnused(), r
 	return r, err
 }
 
-// Incumbents are who had what in the last result, for a compilation of the same documents. They do not change with the next one.
-func (f *Follower) Incumbents() *Incumbents {
-	claims, names, hosts := f.state.Incumbents()
-	return &Incumbents{claims: claims, names: maps.Clone(names), hosts: maps.Clone(hosts)}
+// Holders are who had what in the last result, for a compilation of the same documents. They do not change with the next one.
+func (f *Follower) Holders() *Holders {
+	claims, names, hosts := f.state.Holders()
+	return &Holders{claims: claims, names: maps.Clone(names), hosts: maps.Clone(hosts)}
 }

@@ -20,13 +20,13 @@ func TestFollowerKinds(t *testing.T) {
 		"a ListenerSet":              {listenerSetOn("8081"), listenerSetOn("8080")},
 		"a BackendTLSPolicy":         {backendTLSFor("cart"), backendTLSFor("other")},
 		"an ExtensionService":        {extensionServiceBy("RequestHash"), extensionServiceBy("Random")},
-		"an HTTPProxy's connections": {both(passing, proxyOfStreams("p", "none")), both(passing, proxyOfStreams("p", "cart"))},
+		"an HTTPProxy's connections": {both(passthroughGateway, proxyOfStreams("p", "none")), both(passthroughGateway, proxyOfStreams("p", "cart"))},
 		"another one's connections": {
-			both(passing, both(proxyOfStreams("p", "cart"), proxyOfStreams("q", "none"))), both(passing, proxyOfStreams("q", "none")),
+			both(passthroughGateway, both(proxyOfStreams("p", "cart"), proxyOfStreams("q", "none"))), both(passthroughGateway, proxyOfStreams("q", "none")),
 		},
 		"an HTTPProxy of both in turn": {
-			both(passing, proxyOfStreams("p", "cart")),
-			both(passing, "{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {name: p}, spec: {virtualhost: {fqdn: p.org}, "+
+			both(passthroughGateway, proxyOfStreams("p", "cart")),
+			both(passthroughGateway, "{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {name: p}, spec: {virtualhost: {fqdn: p.org}, "+
 				"routes: [{services: [{name: cart, port: 80}]}]}}"),
 		},
 		"an HTTPProxy that verifies": {both(verifyingProxy, authoritiesIn(t, 0)), both(verifyingProxy, authoritiesIn(t, 1))},
@@ -132,8 +132,8 @@ func listenerSetOn(port string) string {
 		"spec: {parentRef: {name: web}, listeners: [{name: more, protocol: HTTP, port: " + port + "}]}}"
 }
 
-// passing is a Gateway that passes connections through, and proxyOfStreams an HTTPProxy for these.
-var passing = strings.Replace(gatewayWith("TLS", "9443"), "port: 9443", "port: 9443, tls: {mode: Passthrough}", 1)
+// passthroughGateway is a Gateway that passes connections through, and proxyOfStreams an HTTPProxy for these.
+var passthroughGateway = strings.Replace(gatewayWith("TLS", "9443"), "port: 9443", "port: 9443, tls: {mode: Passthrough}", 1)
 
 func proxyOfStreams(name, service string) string {
 	return "{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {name: " + name + "}, spec: {virtualhost: {fqdn: p.org, " +

@@ -8,13 +8,13 @@ import (
 )
 
 // mirror is what someone knows of what there is to say who is told of new problems alone.
-type mirror struct{ said map[report.Said]bool }
+type mirror struct{ known map[report.Statement]bool }
 
 // newMirror takes all that a result says.
 func newMirror(r *Result) *mirror {
-	m := &mirror{said: map[report.Said]bool{}}
+	m := &mirror{known: map[report.Statement]bool{}}
 	for _, p := range r.Warnings {
-		m.said[sayingOf(p)] = true
+		m.known[sayingOf(p)] = true
 	}
 	return m
 }
@@ -27,19 +27,19 @@ func (m *mirror) see(t *testing.T, name string, u *Update, r *Result) *mirror {
 		return now
 	}
 	for _, p := range u.NewWarnings {
-		if said := sayingOf(p); m.said[said] || !now.said[said] {
+		if known := sayingOf(p); m.known[known] || !now.known[known] {
 			t.Errorf("%s: said to be new: %s", name, p)
 		}
 	}
-	fresh := len(now.said)
-	for said := range now.said {
-		if m.said[said] {
-			fresh--
+	added := len(now.known)
+	for known := range now.known {
+		if m.known[known] {
+			added--
 		}
 	}
 	isSame := func(a, b Problem) bool { return sayingOf(a) == sayingOf(b) }
-	if told := len(slices.CompactFunc(slices.Clone(u.NewWarnings), isSame)); told != fresh {
-		t.Errorf("%s: told of %d new problems, not of %d: %v", name, told, fresh, u.NewWarnings)
+	if reported := len(slices.CompactFunc(slices.Clone(u.NewWarnings), isSame)); reported != added {
+		t.Errorf("%s: told of %d new problems, not of %d: %v", name, reported, added, u.NewWarnings)
 	}
 	return now
 }

@@ -13,7 +13,7 @@ func TestFollowerNodes(t *testing.T) {
 	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: &Served{}}}
 	f := newFollower(t, o)
 	sources := []Source{
-		{Name: "frame.yaml", Data: []byte(placesFrame)},
+		{Name: "frame.yaml", Data: []byte(placesBase)},
 		newPlacedRoute("a one a.example"), newPlacedRoute("b two b.example"),
 		{Name: "slice.yaml", Data: []byte("apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n" +
 			"metadata: {name: app, labels: {kubernetes.io/service-name: app}}\naddressType: IPv4\n" +

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// placesFrame are two Gateways with proxies of their own, a ListenerSet of the first, and a Service.
-const placesFrame = `
+// placesBase are two Gateways with proxies of their own, a ListenerSet of the first, and a Service.
+const placesBase = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: limpet}
@@ -88,7 +88,7 @@ func TestFollowerPlaces(t *testing.T) {
 		{"that is another's now", "two", 2, []string{"a more -", "b one a.example", "c two a.example"}},
 		{"and then gone", "", 3, []string{"a more -", "b one a.example", "c two a.example"}},
 	} {
-		sources := []Source{{Name: "frame.yaml", Data: []byte(placesFrame)}}
+		sources := []Source{{Name: "frame.yaml", Data: []byte(placesBase)}}
 		if step.set != "" {
 			sources = append(sources, Source{Name: "set.yaml", Data: []byte(strings.Replace(placesSet, "GATEWAY", step.set, 1))})
 		}

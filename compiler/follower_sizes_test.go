@@ -11,8 +11,8 @@ import (
 func TestFollowerSizes(t *testing.T) {
 	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	few, many := scaletest.MakeRoutes(10), scaletest.MakeRoutes(40)
-	fresh, used := newFollower(t, o), newFollower(t, o)
-	if _, err := fresh.Replace(few, Changes{}); err != nil {
+	unused, used := newFollower(t, o), newFollower(t, o)
+	if _, err := unused.Replace(few, Changes{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, sources := range [][]Source{many, few} {
@@ -20,7 +20,7 @@ func TestFollowerSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := fresh.state.Sizes()
+	want := unused.state.Sizes()
 	if got := used.state.Sizes(); !reflect.DeepEqual(got, want) {
 		t.Errorf("after fewer routes: %v\nfrom scratch: %v", got, want)
 	}

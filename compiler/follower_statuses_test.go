@@ -84,7 +84,7 @@ func followStatuses(t *testing.T, o Options, seed int, world []*worldObject) {
 	}
 }
 
-// TestStatusesOfOneChange holds that a changed route has its own status made anew, with those of its policy and its Service, and those of
+// TestStatusesOfOneChange holds that a changed route has its own status made again, with those of its policy and its Service, and those of
 // its Gateway where that counts other routes then.
 func TestStatusesOfOneChange(t *testing.T) {
 	o := Options{Time: time.Unix(1000, 0), Envoy: &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: &Served{}}}

@@ -173,10 +173,10 @@ spec:
 `
 }
 
-// TestAddressesAreTold holds that a target that knows nothing of pods says so once for each Gateway, however many routes have
+// TestAddressesAreReported holds that a target that knows nothing of pods says so once for each Gateway, however many routes have
 // sessions, and not where the address is what they are meant to be with.
 // requirements: 2A.4, S42
-func TestAddressesAreTold(t *testing.T) {
+func TestAddressesAreReported(t *testing.T) {
 	for _, target := range []Target{TargetIstio, TargetEnvoyGateway, TargetPlugin} {
 		for written, want := range map[string]int{"": 1, "  identity: Address\n": 0, "  identity: Name\n": 0} {
 			input := strings.Replace(heldInput(target), "  identity: Name\n", written, 1)
@@ -189,21 +189,21 @@ func TestAddressesAreTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := 0
+			reported := 0
 			for _, p := range result.Warnings {
 				if strings.HasPrefix(p.Message, "sessions behind it are with addresses: ") && p.Advice && p.Object == "Gateway shop/web" {
-					told++
+					reported++
 				}
 			}
-			if told != want {
-				t.Errorf("%s, %q: told %d times, want %d", target, written, told, want)
+			if reported != want {
+				t.Errorf("%s, %q: told %d times, want %d", target, written, reported, want)
 			}
 		}
 	}
 }
 
-// TestUnissuedSessionsAreTold holds that every target says of a listener with plain HTTP that sessions for TLS do not begin there.
-func TestUnissuedSessionsAreTold(t *testing.T) {
+// TestUnissuedSessionsAreReported holds that every target says of a listener with plain HTTP that sessions for TLS do not begin there.
+func TestUnissuedSessionsAreReported(t *testing.T) {
 	for _, name := range Targets() {
 		target := Target(name)
 		plain := strings.Replace(heldInput(target), "  sessionName: cart\n", "  sessionName: cart\n  issueOn: TLS\n", 1)
@@ -216,14 +216,14 @@ func TestUnissuedSessionsAreTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := 0
+			reported := 0
 			for _, p := range result.Warnings {
 				if p.Object == "Gateway shop/web" && p.Advice && strings.Contains(p.Message, "have issueOn: TLS, and it is plain HTTP: no token is issued") {
-					told++
+					reported++
 				}
 			}
-			if told != want {
-				t.Errorf("%s: told %d times, want %d: %v", target, told, want, result.Warnings)
+			if reported != want {
+				t.Errorf("%s: told %d times, want %d: %v", target, reported, want, result.Warnings)
 			}
 		}
 	}

@@ -212,21 +212,21 @@ func hostileRoute(session string) string {
 		"spec: {parentRefs: [{name: web}], rules: [{backendRefs: [{name: cart, port: 80}], sessionPersistence: " + session + "}]}\n"
 }
 
-// TestHostileDocumentsAreSaid compiles each as admitted, and wants what is wrong to be said.
-func TestHostileDocumentsAreSaid(t *testing.T) {
+// TestHostileDocumentsAreReported compiles each as admitted, and wants what is wrong to be said.
+func TestHostileDocumentsAreReported(t *testing.T) {
 	for name, c := range hostileDocuments {
 		t.Run(name, func(t *testing.T) {
 			text := []byte(statusBase + c.document)
 			checkHarmless(t, text)
 			result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{Target: TargetPlugin, AssumeAdmitted: true})
-			said := ""
+			reported := ""
 			if err != nil {
-				said = err.Error()
+				reported = err.Error()
 			} else {
-				said = warningText(result.Warnings)
+				reported = warningText(result.Warnings)
 			}
-			if !strings.Contains(said, c.want) {
-				t.Errorf("nothing says %q:\n%s", c.want, said)
+			if !strings.Contains(reported, c.want) {
+				t.Errorf("nothing says %q:\n%s", c.want, reported)
 			}
 		})
 	}

@@ -3,8 +3,6 @@ package compiler
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -14,14 +12,11 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	"github.com/limpet-proxy/limpet/internal/compiler/status"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -74,13 +69,13 @@ type Options struct {
 	// ShareAddresses lets Gateways of different namespaces share an address and port, where the more specific hostname wins. By
 	// default the senior Gateway's namespace has it, unless that Gateway allows others' listeners.
 	ShareAddresses bool
-	// Incumbents are those of the last result, for a process that compiles again and again: empty the first time, nil for
+	// Holders are those of the last result, for a process that compiles again and again: empty the first time, nil for
 	// none.
-	Incumbents *Incumbents
+	Holders *Holders
 	// AccessLog has the filter publish each request's outcome, policy, age of the session, its host and why it moved as filter
 	// state, and has TargetEnvoy write an access log with these, as JSON. SessionDigest adds a keyed digest of the session's id.
 	AccessLog, SessionDigest bool
-	// LoggedHeaders are further fields of that log, and of those that Served.Story turns on. Only for TargetEnvoy.
+	// LoggedHeaders are further fields of that log, and of those that Served.Telemetry turns on. Only for TargetEnvoy.
 	LoggedHeaders LoggedHeaders
 	// DebugTickets answers requests that have a ticket with what became of their session. Only for TargetEnvoy and
 	// TargetPlugin: no backend sees a ticket.
@@ -169,52 +164,6 @@ type EnvoyOptions struct {
 	Served *Served
 }
 
-// Served says what a configuration for a server depends on besides the documents.
-type Served struct {
-	// Together gives one configuration, for proxies that serve all Gateways, which may share ports. Without it each Gateway has
-	// proxies of its own.
-	Together bool
-	// Draining says since when hosts terminate that still serve; those that are not in it begin at Options.Time.
-	Draining map[HostKey]time.Time
-	// Owners says what is remembered of addresses: whose they were, and are.
-	Owners map[HostKey]HostOwner
-	// Selection says which pods Services selected before, and which they have left.
-	Selection *Selection
-	// Nodes are the machines of the cluster; nil where they are not known.
-	Nodes *Nodes
-	// Scopes gives the proxies of each Gateway the keys of the scopes that it serves, in place of Options.Keys; nil for
-	// none.
-	Scopes *ScopeKeys
-	// Story gives a Gateway's own settings of access log and tracing; nil where no Gateway has any.
-	Story func(gateway string) Story
-	// Own are the addresses at which the server itself listens: no endpoint is there.
-	Own []netip.AddrPort
-	// Remote says that Envoys run on other machines: no loopback address is an endpoint.
-	Remote bool
-	// Rejected has, by the key of their Gateway, what Envoys said of resources that they rejected, for Check.
-	Rejected map[string]string
-	// Proxies has, by their keys, how the proxies do that are run for Gateways, for Check, and ClassParameters, by names, what is
-	// wrong with classes' parametersRef.
-	Proxies         map[string]Proxies
-	ClassParameters map[string]string
-	// Unacknowledged has, by their keys, the Gateways whose listeners no connected Envoy has acknowledged, for Check.
-	Unacknowledged map[string]Unacknowledged
-	// Ended has the routes of which edits have ended sessions, for Check.
-	Ended map[object.Ref]Ended
-}
-
-// Ended are the sessions of a route that edits have ended.
-type Ended = status.Ended
-
-// TellEnded is how long a condition tells of such sessions.
-const TellEnded = status.TellEnded
-
-// Unacknowledged is a Gateway whose listeners no connected Envoy has acknowledged.
-type Unacknowledged = status.Unacknowledged
-
-// Proxies is how the proxies do that are run for a Gateway.
-type Proxies = status.Proxies
-
 // EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL and WasmSHA256, or NativePath, and Owner.
 type EnvoyGatewayOptions = envoygateway.Options
 
@@ -222,45 +171,13 @@ type EnvoyGatewayOptions = envoygateway.Options
 // NativePath; RootNamespace and Owner.
 type IstioOptions = istio.Options
 
-// Story is the access log and the tracing of a Gateway's proxies.
-type Story = envoy.Story
-
 // ScopeKeys is a key ring whose scopes' keys proxies get, sealed for each Gateway under a secret that is derived from a root secret.
 type ScopeKeys = envoy.ScopeKeys
-
-// storyOf returns the access log and the tracing of a Gateway's proxies.
-func (s *Served) storyOf(gateway string) Story {
-	if s.Story == nil {
-		return Story{}
-	}
-	return s.Story(gateway)
-}
-
-// Selection is which pods Services select, and which they have left that run on.
-type Selection = backend.Selection
-
-// SelectedPod is a pod that a Service selects, or did.
-type SelectedPod = backend.SelectedPod
-
-// Nodes are the machines of a cluster, and who has Pods on their network.
-type Nodes = backend.Nodes
-
-// NewSelection is the selection of some pods, by their keys.
-func NewSelection(pods map[string]*SelectedPod) *Selection { return backend.NewSelection(pods) }
 
 // global is what holds for all policies of the filter.
 func (o *Options) global() plugin.Global {
 	return plugin.Global{Keys: o.Keys, AccessLogFields: o.AccessLog, SessionDigest: o.SessionDigest, DebugTickets: o.DebugTickets}
 }
-
-// HostOwner is what is remembered of an address.
-type HostOwner = ir.HostOwner
-
-// HostKey names an address in a namespace.
-type HostKey = ir.HostKey
-
-// PodAt is a pod at an address.
-type PodAt = ir.PodAt
 
 // served returns the options for an xDS server; nil without one.
 func (o *Options) served() *Served {
@@ -342,126 +259,4 @@ func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 		HidesTokens:          o.Target != TargetIstio,
 		KnowsTermination:     o.served() != nil, Logged: o.LoggedHeaders.Has,
 	}
-}
-
-// parse fills in the defaults and parses what is more than text.
-func (o *Options) parse() (parsedOptions, error) {
-	o.Target = cmp.Or(o.Target, TargetEnvoy)
-	o.Bind = cmp.Or(o.Bind, DefaultBind)
-	o.ClassPolicyNamespace = cmp.Or(o.ClassPolicyNamespace, DefaultClassPolicyNamespace)
-	o.PartialSplit = cmp.Or(o.PartialSplit, PartialAll)
-	var s parsedOptions
-	var errs []error
-	if o.PartialSplit != PartialAll && o.PartialSplit != PartialReject {
-		errs = append(
-			errs,
-			fmt.Errorf("partial split: Unsupported value: %q: supported values: %q, %q", o.PartialSplit, PartialAll, PartialReject),
-		)
-	}
-	switch o.GatewayAPI {
-	case "":
-	case sessionapi.Release16.String():
-		s.release = sessionapi.Release16
-	case sessionapi.Release17.String():
-		s.release = sessionapi.Release17
-	default:
-		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q",
-			o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))
-	}
-	errs = append(errs, o.checkStory(), o.parseTarget(&s))
-	var err error
-	if s.bind, err = netip.ParseAddr(o.Bind); err != nil || s.bind.Zone() != "" {
-		errs = append(errs, fmt.Errorf("bind address: Invalid value: %q: must be an IP address", o.Bind))
-	}
-	for _, pattern := range o.ExternalNames {
-		if !backend.IsNamePattern(pattern) {
-			errs = append(errs, fmt.Errorf("external names: Invalid value: %q: must be a DNS name, \"*.\" and a DNS name, or \"*\"", pattern))
-		}
-	}
-	return s, errors.Join(errs...)
-}
-
-// checkStory refuses settings of access logs that would have no effect, and tickets where others make the routes:
-// backends of rules without sessions would see them.
-func (o *Options) checkStory() error {
-	switch {
-	case o.SessionDigest && !o.AccessLog:
-		return errors.New("session digest: Forbidden: may only be set with an access log")
-	case !o.LoggedHeaders.IsEmpty() && (!o.AccessLog && o.served() == nil || o.Target != TargetEnvoy):
-		return errors.New("access log headers: Forbidden: may only be set with an access log, for target envoy")
-	case o.DebugTickets && o.Target != TargetEnvoy && o.Target != TargetPlugin:
-		return fmt.Errorf("debug tickets: Unsupported value: not for target %s, where backends of rules without sessions would see tickets",
-			o.Target)
-	}
-	return checkLogged(o.LoggedHeaders)
-}
-
-// parseTarget checks the target and the options that it alone has.
-func (o *Options) parseTarget(s *parsedOptions) error {
-	if err := o.Target.validate(); err != nil {
-		return err
-	}
-	var errs []error
-	for _, other := range emitters {
-		if other.target != o.Target && other.hasOptions != nil && other.hasOptions(o) {
-			errs = append(errs, fmt.Errorf("%s options: Forbidden: the target is %s", other.target, o.Target))
-		}
-	}
-	if o.Zone != "" && o.Target.findController() != "" {
-		errs = append(errs, fmt.Errorf("zone: Forbidden: with target %s the control plane prefers near endpoints itself", o.Target))
-	}
-	if parse := o.Target.findEmitter().parse; parse != nil {
-		errs = append(errs, parse(o, s))
-	}
-	return errors.Join(errs...)
-}
-
-// parseEnvoy completes and checks the options of TargetEnvoy.
-func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
-	own := EnvoyOptions{}
-	if o.Envoy != nil {
-		own = *o.Envoy
-	}
-	o.Envoy, own.Admin = &own, cmp.Or(own.Admin, DefaultAdmin)
-	var errs []error
-	if own.ModulePath == "" && !o.writesNothing {
-		errs = append(errs, errors.New("module path: Required value"))
-	}
-	if own.Admin == NoAdmin {
-		return errors.Join(errs...)
-	}
-	if s.admin, err = netip.ParseAddrPort(own.Admin); err != nil || s.admin.Port() == 0 {
-		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be an IP address and a port, such as %s, or %s",
-			own.Admin, DefaultAdmin, NoAdmin))
-	} else if own.AdminAll && !s.admin.Addr().IsLoopback() {
-		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be a loopback address where all pages are open", own.Admin))
-	}
-	return errors.Join(errs...)
-}
-
-// anyURL takes the place of the module's URL where nothing is written.
-const anyURL = "https://example.com/limpet.wasm"
-
-// parseEnvoyGateway completes and checks the options of TargetEnvoyGateway.
-func (o *Options) parseEnvoyGateway(*parsedOptions) error {
-	own := EnvoyGatewayOptions{}
-	if o.EnvoyGateway != nil {
-		own = *o.EnvoyGateway
-	}
-	if o.EnvoyGateway = &own; o.writesNothing && own.NativePath == "" {
-		own.WasmURL = cmp.Or(own.WasmURL, anyURL)
-	}
-	return own.Check()
-}
-
-// parseIstio completes and checks the options of TargetIstio.
-func (o *Options) parseIstio(*parsedOptions) error {
-	own := IstioOptions{}
-	if o.Istio != nil {
-		own = *o.Istio
-	}
-	if o.Istio = &own; o.writesNothing && own.NativePath == "" {
-		own.WasmURL = cmp.Or(own.WasmURL, anyURL)
-	}
-	return own.Check()
 }

@@ -30,12 +30,12 @@ func TestOwners(t *testing.T) {
 	}
 	const both = "service/default/cart/80: 10.0.1.1 10.0.1.2"
 	for _, c := range []struct {
-		name      string
-		edit      [2]string
-		known     map[HostKey]HostOwner
-		hosts     string
-		owners    []string
-		unsettled bool
+		name           string
+		edit           [2]string
+		known          map[HostKey]HostOwner
+		hosts          string
+		owners         []string
+		unacknowledged bool
 	}{
 		{"nothing is known", [2]string{}, nil, both, nil, false},
 		{"as before", [2]string{}, map[HostKey]HostOwner{one: is("uid-1", false, false)}, both, nil, false},
@@ -115,8 +115,8 @@ func TestOwners(t *testing.T) {
 			if got := analyzed.Plan.Proxy.Policies[0].Owners; !slices.Equal(got, c.owners) {
 				t.Errorf("owners: %q\nwant %q", got, c.owners)
 			}
-			if result.Unsettled != c.unsettled {
-				t.Errorf("unsettled: %v", result.Unsettled)
+			if result.Unacknowledged != c.unacknowledged {
+				t.Errorf("unsettled: %v", result.Unacknowledged)
 			}
 			if want := []PodAt{{HostKey: one, UID: "uid-1"}, {HostKey: two, UID: "uid-2"}}; !slices.Equal(result.Pods, want) {
 				t.Errorf("pods: %v", result.Pods)
@@ -179,8 +179,8 @@ func followOwners(t *testing.T, input string) {
 			t.Fatal(err)
 		}
 		compareFollowedResults(t, fmt.Sprint(i), got, want)
-		if !slices.Equal(got.Pods, want.Pods) || got.Unsettled != want.Unsettled {
-			t.Errorf("step %d: pods %v, unsettled %v; want %v, %v", i, got.Pods, got.Unsettled, want.Pods, want.Unsettled)
+		if !slices.Equal(got.Pods, want.Pods) || got.Unacknowledged != want.Unacknowledged {
+			t.Errorf("step %d: pods %v, unsettled %v; want %v, %v", i, got.Pods, got.Unacknowledged, want.Pods, want.Unacknowledged)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestCheckSaysWhatServersRefuse(t *testing.T) {
 				continue
 			}
 			documents := parseObjects(string(g.source.Data))
-			var told []status.Row
+			var rows []status.Row
 			for _, o := range documents {
 				kind, _ := o["kind"].(string)
 				meta, _ := o["metadata"].(map[string]any)
@@ -43,11 +43,11 @@ func TestCheckSaysWhatServersRefuse(t *testing.T) {
 					if strings.HasPrefix(e.Detail, "no matches for kind") || e.Field == "<nil>" {
 						continue // it is none of the CRDs', or says that there are other errors
 					}
-					if refused++; told == nil {
-						told = checkProblems(t, g, string(release))
+					if refused++; rows == nil {
+						rows = checkProblems(t, g, string(release))
 					}
-					if !isTold(told, kind, name, e) {
-						t.Errorf("%s: an API server with Gateway API %s refuses %s %s: %v; a check says %v", g.name, release, kind, name, e, told)
+					if !isReported(rows, kind, name, e) {
+						t.Errorf("%s: an API server with Gateway API %s refuses %s %s: %v; a check says %v", g.name, release, kind, name, e, rows)
 					}
 				}
 			}
@@ -82,8 +82,8 @@ func checkProblems(t *testing.T, g golden, release string) []status.Row {
 	return slices.DeleteFunc(checked.Rows, func(r status.Row) bool { return !r.Verdict.AtLeast(Warning) })
 }
 
-// isTold tells whether something is said of an object's field, or of what it is in or has.
-func isTold(rows []status.Row, kind, name string, e *field.Error) bool {
+// isReported tells whether something is said of an object's field, or of what it is in or has.
+func isReported(rows []status.Row, kind, name string, e *field.Error) bool {
 	return slices.ContainsFunc(rows, func(r status.Row) bool {
 		_, of, _ := strings.Cut(r.Object, " ")
 		return strings.HasPrefix(r.Object, kind+" ") && (of == name || strings.HasSuffix(of, "/"+name)) &&

@@ -72,11 +72,11 @@ func TestUnselected(t *testing.T) {
 			if err != nil || strings.Contains(string(plain.Main()), "10.0.6.1") {
 				t.Errorf("%v; where nothing watches it is there", err)
 			}
-			said := slices.ContainsFunc(plain.Warnings, func(p Problem) bool {
+			warned := slices.ContainsFunc(plain.Warnings, func(p Problem) bool {
 				return p.Path == "spec.keepUnselected" && strings.HasPrefix(p.Message, "not supported: nothing here watches pods")
 			})
-			if said != strings.Contains(c.want, "/keep-") {
-				t.Errorf("reported: %v, %v", said, plain.Warnings)
+			if warned != strings.Contains(c.want, "/keep-") {
+				t.Errorf("reported: %v, %v", warned, plain.Warnings)
 			}
 		})
 	}

@@ -31,7 +31,7 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 		}
 	}
 	for i := range gateways {
-		gateways[i].Story = o.served().storyOf(gateways[i].Gateway)
+		gateways[i].Telemetry = o.served().telemetryOf(gateways[i].Gateway)
 	}
 	settings := envoy.Settings{
 		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config, PluginJSON: text,
@@ -39,7 +39,7 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	}
 	served, err := envoy.Serve(proxy.Clusters, settings, gateways)
 	r.Served, r.Draining, r.Until = served, proxy.Draining, proxy.Until
-	r.Pods, r.Unsettled = proxy.Pods, proxy.Unsettled
+	r.Pods, r.Unacknowledged = proxy.Pods, proxy.Unacknowledged
 	r.LongestUnused = plugin.LongestUnused(func(yield func(*policyconfig.Policy) bool) {
 		for i := range proxy.Policies {
 			if !yield(&proxy.Policies[i]) {

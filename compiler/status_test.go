@@ -85,10 +85,10 @@ func TestCheckAgreesWithCompile(t *testing.T) {
 		if result == nil {
 			continue
 		}
-		said := 0
+		reported := 0
 		for _, r := range checked.Rows {
 			if r.Message != "" && r.Reason != "Overridden" && r.Reason != "Pending" {
-				said++
+				reported++
 			}
 		}
 		warned := 0
@@ -97,8 +97,8 @@ func TestCheckAgreesWithCompile(t *testing.T) {
 				warned++
 			}
 		}
-		if said != warned {
-			t.Errorf("%s: %d rows say something, want one for each of %d warnings", g.name, said, warned)
+		if reported != warned {
+			t.Errorf("%s: %d rows say something, want one for each of %d warnings", g.name, reported, warned)
 		}
 	}
 }

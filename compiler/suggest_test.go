@@ -109,8 +109,8 @@ func TestExplainEmpty(t *testing.T) {
 		if err != nil || len(checked.Rows) == 0 {
 			t.Fatalf("%s: %v, %v", name, checked, err)
 		}
-		if said := checked.Rows[len(checked.Rows)-1].Message; !strings.Contains(checked.Errors.Error(), c.want) {
-			t.Errorf("%s: it says %q, not %q", name, said, c.want)
+		if got := checked.Rows[len(checked.Rows)-1].Message; !strings.Contains(checked.Errors.Error(), c.want) {
+			t.Errorf("%s: it says %q, not %q", name, got, c.want)
 		}
 	}
 }

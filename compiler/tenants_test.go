@@ -38,10 +38,10 @@ type tenants struct {
 
 // memory is what limpet remembers of a compilation.
 type memory struct {
-	incumbents *Incumbents
+	holders *Holders
 }
 
-func newMemory() *memory { return &memory{&Incumbents{}} }
+func newMemory() *memory { return &memory{&Holders{}} }
 
 func newTenants(seed uint64, honest, hostile int) *tenants {
 	w := tenanttest.New(seed, tenanttest.Site{
@@ -59,13 +59,13 @@ func newTenants(seed uint64, honest, hostile int) *tenants {
 func (s *tenants) compile(t *testing.T, sources []Source, m *memory) *shared {
 	t.Helper()
 	o := s.options
-	o.Incumbents = m.incumbents
+	o.Holders = m.holders
 	j, err := analyze(sources, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	problems := j.rep.Problems()
-	m.incumbents = j.findIncumbents()
+	m.holders = j.findHolders()
 	statuses := status.Build(status.Input{
 		Objects: j.objects, Attachments: j.Topology.Attachments, Decisions: j.Decisions, Traffic: j.Traffic, Problems: problems, Now: o.Time,
 	})

@@ -186,12 +186,12 @@ func refusedByCompiler(t *testing.T, policies map[string]string) map[string]stri
 }
 
 func indexProblems(problems []Problem) map[string]string {
-	said := map[string]string{}
+	problemsOf := map[string]string{}
 	for _, p := range problems {
 		name := strings.TrimPrefix(p.Object, "SessionPersistencePolicy shop/")
-		said[name] += p.Path + ": " + p.Message + "; "
+		problemsOf[name] += p.Path + ": " + p.Message + "; "
 	}
-	return said
+	return problemsOf
 }
 
 func joinPolicies(policies map[string]string) []Source {

@@ -183,7 +183,7 @@ func alertedServe(t *testing.T, flags ...string) (*alerted, func() map[string]st
 	t.Helper()
 	s := harness.Serve(t, harness.OneRoute(harness.Backends(t, "a"), harness.CookieRule("cart", "pods")), harness.NewRing("k"), flags...)
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	return &alerted{s, envoy}, func() map[string]string { return map[string]string{"limpet": readServe(t, s, "/metrics")} }
 }
 
@@ -199,7 +199,7 @@ spec:
   listeners: [{name: http, protocol: HTTP, port: %d}]
 `, port))
 	s.BootstrapOf(t, "default/another", port, "").Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	eventually(t, "both Envoys are connected", func() bool { return s.Metric(t, "limpet_xds_streams") == 2 })
 }
 

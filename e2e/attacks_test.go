@@ -153,7 +153,7 @@ func newAttacked(t *testing.T, routes int) *attacked {
 	s.Serving = harness.Serve(t, documents, harness.NewRing("k"),
 		"-f", folder, "-f", s.folder, "--probes", s.probe, "--state-dir", t.TempDir())
 	s.envoy = s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	s.follow(t)
 	return s
 }

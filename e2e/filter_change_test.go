@@ -20,11 +20,11 @@ func TestFilterChanges(t *testing.T) {
 		t.Parallel()
 		s := harness.Serve(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.NewRing("k"))
 		envoy := s.Bootstrap(t).Start(t)
-		s.AwaitSettled(t)
+		s.AwaitAcknowledged(t)
 		checkFilterChanges(t, envoy, func(filter string) {
 			s.Terminate(t)
 			s.ServeFilter(t, filter == "native")
-			s.AwaitSettled(t)
+			s.AwaitAcknowledged(t)
 		})
 	})
 }

@@ -26,7 +26,7 @@ func TestFilterMissing(t *testing.T) {
 				s.ServeFilter(t, false)
 			}
 			envoy := s.Bootstrap(t).Start(t)
-			s.AwaitSettled(t)
+			s.AwaitAcknowledged(t)
 			checkFilterMissing(t, s, envoy, to)
 		})
 	}
@@ -58,7 +58,7 @@ func checkFilterMissing(t *testing.T, s *harness.Serving, envoy *harness.Envoy, 
 		if err := os.WriteFile(path, module, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.AwaitSettled(t)
+		s.AwaitAcknowledged(t)
 		eventually(t, "requests go through the filter "+to, func() bool { return usesFilter(t, envoy, to) })
 	})
 	if tally.Failed() > 0 || tally.Moved() > 0 {

@@ -49,7 +49,7 @@ func TestFingerprintFollowsKeys(t *testing.T) {
 	pods, ring := harness.Backends(t, "a"), harness.NewRing("old", "new")
 	s := harness.Serve(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), ring.Only("old"))
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	for i, ids := range [][]string{{"old"}, {"new", "old"}} {
 		now := ring.Only(ids...)
 		if i > 0 {

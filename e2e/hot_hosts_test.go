@@ -25,7 +25,7 @@ var hotHostsBy = map[string]func(testing.TB, harness.Documents, ...string) *hotH
 	"serve": func(t testing.TB, documents harness.Documents, flags ...string) *hotHosts {
 		s := harness.Serve(t, documents, harness.NewRing("k"), flags...)
 		envoy := s.Bootstrap(t, "--admin=all").Start(t)
-		s.AwaitSettled(t)
+		s.AwaitAcknowledged(t)
 		return &hotHosts{s.Watching, envoy}
 	},
 }

@@ -126,7 +126,7 @@ func TestKeysRotateHot(t *testing.T) {
 	}
 	harness.RecordResult(t, "keys rotate at two proxies, one after the other", harness.Result{
 		Requests: tally.Requests, Sessions: active + late, Changes: p.proxies[0].Changes() + p.proxies[1].Changes(), Lost: tally.Moved(), Errors: tally.Failed(),
-		Note: fmt.Sprintf("%d sessions that were idle throughout begin anew when the old key is gone, each with status 200", idle),
+		Note: fmt.Sprintf("%d sessions that were idle throughout begin again when the old key is gone, each with status 200", idle),
 	})
 }
 
@@ -138,11 +138,11 @@ func (p *proxyPair) beginSessions(t *testing.T, ring harness.Ring, from, to int)
 		wantToken(t, response, "cart")
 		for _, proxy := range []int{0, 1} {
 			if got := stay(t, p.client(i, proxy), "/cart", 3); got != response.Backend {
-				t.Errorf("a session that began anew on %s is on %s", response.Backend, got)
+				t.Errorf("a session that began again on %s is on %s", response.Backend, got)
 			}
 		}
 	}
 	if got := p.signedWith(t, ring, from, to); got != to-from {
-		t.Errorf("%d of %d sessions that began anew are signed with the new key", got, to-from)
+		t.Errorf("%d of %d sessions that began again are signed with the new key", got, to-from)
 	}
 }

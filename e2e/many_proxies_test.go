@@ -75,7 +75,7 @@ func TestManyProxies(t *testing.T) {
 	wantOneEnd(t, proxies)
 	harness.RecordResult(t, "four proxies, clocks up to a minute apart", harness.Result{
 		Requests: tally.Requests, Sessions: clients.Size(), Faults: len(skews) - 1, Lost: tally.Moved(), Errors: tally.Failed(),
-		Note: fmt.Sprintf("%d tokens written anew; a session ends at the same time at each", renewed),
+		Note: fmt.Sprintf("%d tokens written again; a session ends at the same time at each", renewed),
 	})
 }
 

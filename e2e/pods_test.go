@@ -188,7 +188,7 @@ func TestPodsRecreatedServed(t *testing.T) {
 	s := harness.Serve(t, w.documents(""), harness.NewRing("a"))
 	w.Watching = s.Watching
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	w.servedBy = envoy
 	w.checkRecreated(t, "pods recreated with the same addresses (limpet serve)", harness.Size[int64](200, 100_000))
 }
@@ -205,7 +205,7 @@ func TestFormerOwnersAreRemembered(t *testing.T) {
 		"--state-dir", memory)
 	w.Watching = s.Watching
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	var members []func() (harness.Response, error)
 	for range 20 {
 		members = append(members, w.member(envoy.Client()))
@@ -227,7 +227,7 @@ func TestFormerOwnersAreRemembered(t *testing.T) {
 	})
 	s.ServeAgain(t)
 	s.AwaitEnvoy(t, "e2e", func(harness.ServedEnvoy) bool { return true })
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	all()
 	if wrong := w.wrong.Load(); wrong > 0 {
 		t.Errorf("%d of 20 sessions are with a pod that they did not begin with", wrong)

@@ -117,7 +117,7 @@ func TestRevokedBackend(t *testing.T) {
 			crossed++
 		}
 	}
-	t.Logf("%d sessions of green ended; %d began there anew", revoked, crossed)
+	t.Logf("%d sessions of green ended; %d began there again", revoked, crossed)
 }
 
 const revokedOnesPolicy = `

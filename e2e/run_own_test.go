@@ -156,7 +156,7 @@ func TestServeUnixSocket(t *testing.T) {
 		t.Errorf("the socket is %v, %v", info, err)
 	}
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	clients := beginSessions(t, envoy, 6)
 	tally := clients.During(func() {
 		s.Set(t, func(d *harness.Documents) { d.Services[0].Backends = pods[:2] })
@@ -200,6 +200,6 @@ func TestHotRestartServed(t *testing.T) {
 	t.Parallel()
 	s := harness.Serve(t, harness.OneRoute(harness.Backends(t, "a", "b", "c"), harness.CookieRule("cart", "pods")), harness.NewRing("k"))
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	restartHot(t, envoy, "hot restart of Envoy (limpet serve)")
 }

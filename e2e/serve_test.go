@@ -39,7 +39,7 @@ func newServedScenery(t *testing.T, flags ...string) *scenery {
 	serving := harness.Serve(t, documents, s.ring.Only(s.signing...), flags...)
 	s.Watching = serving.Watching
 	serving.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	return s
 }
 
@@ -52,7 +52,7 @@ func TestServeListeners(t *testing.T) {
 	documents.Sites = []harness.Site{{Hostname: "one.example", Certificate: harness.NewCertificate(t, "one.example")}}
 	s := harness.Serve(t, documents, harness.NewRing("k"))
 	envoy := s.Bootstrap(t, "--admin=all").Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	clients := harness.NewClients(t, 12, func(i int) func() (harness.Response, error) {
 		return harness.Getter(envoy.Client(), "/cart", quietly)
 	})
@@ -106,7 +106,7 @@ func TestServeRejected(t *testing.T) {
 	pods := harness.Backends(t, "a", "b", "c")
 	s := harness.Serve(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.NewRing("k"))
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client := envoy.Client()
 	home := stay(t, client, "/cart", 5)
 
@@ -127,10 +127,10 @@ func TestServeRejected(t *testing.T) {
 		return envoy.Client().Get(t, "/basket").Status == http.StatusOK
 	})
 	_ = taken.Close()
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	visit(t, harness.NewClient(port), "/basket")
 	s.SetText(t, good)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	if next := stay(t, client, "/cart", 5); next != home {
 		t.Errorf("the session moved from %s to %s", home, next)
 	}
@@ -188,7 +188,7 @@ func TestServeHangingClient(t *testing.T) {
 	if !strings.HasPrefix(late.Late, "no answer to clusters for ") || late.Generation != "" {
 		t.Errorf("it is said to be %+v", late)
 	}
-	if _, settled := s.Status(t); settled {
+	if _, acknowledged := s.Status(t); acknowledged {
 		t.Error("limpet status says that every Envoy has everything")
 	}
 }
@@ -200,7 +200,7 @@ func TestServeRestart(t *testing.T) {
 	pods := harness.Backends(t, "a", "b", "c")
 	s := harness.Serve(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.NewRing("k"))
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client := envoy.Client()
 	home := stay(t, client, "/cart", 5)
 	s.Kill(t)

@@ -17,12 +17,12 @@ func TestShardsCross(t *testing.T) {
 	s.Terminate(t)
 	s.ServeFrom(t, harness.WithoutShards(t)...)
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	clients := beginSessions(t, envoy, 12)
 	is := func(routes string) {
 		t.Helper()
 		s.AwaitEnvoy(t, "e2e", func(e harness.ServedEnvoy) bool { return strings.HasPrefix(e.Routes, routes) })
-		s.AwaitSettled(t)
+		s.AwaitAcknowledged(t)
 	}
 	grow := func(to int) {
 		t.Helper()
@@ -35,7 +35,7 @@ func TestShardsCross(t *testing.T) {
 				})
 			}
 		})
-		s.AwaitSettled(t)
+		s.AwaitAcknowledged(t)
 	}
 	tally := clients.During(func() {
 		is("whole: ")

@@ -30,7 +30,7 @@ func TestShardsRefused(t *testing.T) {
 	bootstrap := s.Bootstrap(t)
 	allowSmallPrograms(t, bootstrap)
 	envoy := bootstrap.Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	is := func(e *harness.Envoy, i int, path string, status int) {
 		t.Helper()
 		client := e.Client()
@@ -65,7 +65,7 @@ func TestShardsRefused(t *testing.T) {
 	is(envoy, beside, fmt.Sprintf("/new%d", beside), http.StatusOK)
 	is(envoy, bad, "/", http.StatusNotFound)
 	s.SetText(t, good)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	is(envoy, bad, fmt.Sprintf("/odd%d", bad), http.StatusOK)
 }
 

@@ -90,7 +90,7 @@ func newShardWorld(t *testing.T) *shardWorld {
 	w.whole.ServeFrom(t, harness.WithoutShards(t)...)
 	for s, want := range map[*side]string{&w.sharded: "sharded", &w.whole: "whole: "} {
 		s.envoy = s.Bootstrap(t).Start(t)
-		s.AwaitSettled(t)
+		s.AwaitAcknowledged(t)
 		if got := s.AwaitEnvoy(t, "e2e", func(e harness.ServedEnvoy) bool { return e.Routes != "" }).Routes; !strings.HasPrefix(got, want) {
 			t.Fatalf("routes are %q, want %q", got, want)
 		}
@@ -111,7 +111,7 @@ func (w *shardWorld) set(t *testing.T, routes []harness.Route) {
 	}
 	for _, s := range []side{w.sharded, w.whole} {
 		s.Set(t, func(d *harness.Documents) { d.Routes = more })
-		s.AwaitSettled(t)
+		s.AwaitAcknowledged(t)
 	}
 }
 

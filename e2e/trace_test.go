@@ -107,7 +107,7 @@ func TestTraceAttributes(t *testing.T) {
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.PlainRule("plain", "sound"))
 	deployment.Documents.Services = append(deployment.Documents.Services, harness.Service{Name: "sound", Backends: pods[:1]})
 	c := newCollector(t)
-	deployment.Flags = storyFlags
+	deployment.Flags = telemetryFlags
 	deployment.Tree = func(tree harness.Tree) {
 		attributes := map[string]string{}
 		for _, name := range []string{"outcome", "policy", "age", "host", "reason", "session"} {

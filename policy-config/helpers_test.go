@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the golden files and schema.json anew")
+var update = flag.Bool("update", false, "write the golden files and schema.json again")
 
 // testSecret is a key's secret, 32 bytes; encodedSecret is how a document has it.
 const testSecret = "nobody-may-ever-read-these-bytes"

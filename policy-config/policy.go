@@ -34,7 +34,7 @@ type Policy struct {
 	// and at most AbsoluteTimeout. Absent or 0s: never.
 	IdleTimeout Duration `json:"idleTimeout,omitempty"`
 	// RenewAfterPercent is the share of IdleTimeout, 1 to 99, that must have passed since the token was written
-	// before it is written anew. Default 25: at most four Set-Cookie an idle period, and a session may
+	// before it is written again. Default 25: at most four Set-Cookie an idle period, and a session may
 	// end up to a quarter of the idle timeout early, never late.
 	RenewAfterPercent int `json:"renewAfterPercent"`
 	// Cookie holds the cookie's attributes; only with type Cookie.
@@ -86,7 +86,7 @@ type Policy struct {
 // OnHostLost is what becomes of a session whose host is gone, unhealthy or refuses.
 type OnHostLost string
 
-// The choices: balance anew with a new token in the same response, first among the hosts of the session's backend or
+// The choices: balance again with a new token in the same response, first among the hosts of the session's backend or
 // not, or answer FailStatus.
 const (
 	Rebalance       OnHostLost = "Rebalance"

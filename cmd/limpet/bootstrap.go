@@ -51,7 +51,7 @@ func newBootstrap() *cobra.Command {
 		Short:   "Print the bootstrap of an Envoy for 'limpet serve'",
 		Long:    bootstrapHelp,
 		Example: bootstrapExamples,
-		Args:    bc.check,
+		Args:    bc.checkFlags,
 		RunE:    func(c *cobra.Command, _ []string) error { return bc.run(c) },
 	}
 	flags := c.Flags()
@@ -78,8 +78,8 @@ func newBootstrap() *cobra.Command {
 	return c
 }
 
-// check refuses a wrong command line.
-func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
+// checkFlags refuses a wrong command line.
+func (bc *bootstrapCommand) checkFlags(c *cobra.Command, args []string) error {
 	if err := noArgs(c, args); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (bc *bootstrapCommand) check(c *cobra.Command, args []string) error {
 	if len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return usagef("--gateway %q: must name a Gateway, as NAMESPACE/NAME", bc.gateway)
 	}
-	if err := bc.admin.check(); err != nil {
+	if err := bc.admin.checkFlags(); err != nil {
 		return err
 	}
 	return bc.checkServer()

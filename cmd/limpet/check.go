@@ -85,7 +85,7 @@ func newCheck() *cobra.Command {
 		Short:   "Say what becomes of each object",
 		Long:    checkHelp,
 		Example: checkExamples,
-		Args:    cc.check,
+		Args:    cc.checkFlags,
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
 	flags := c.Flags()
@@ -109,17 +109,17 @@ func newCheck() *cobra.Command {
 	return c
 }
 
-func (cc *checkCommand) check(c *cobra.Command, args []string) error {
+func (cc *checkCommand) checkFlags(c *cobra.Command, args []string) error {
 	if err := checkTarget(cc.target); err != nil {
 		return err
 	}
 	if err := checkChoice("output", cc.format, formatText, formatYAML, formatJSON, formatGitHub); err != nil {
 		return err
 	}
-	if err := errors.Join(cc.verdict.check(), cc.output.check()); err != nil {
+	if err := errors.Join(cc.verdict.checkFlags(), cc.output.checkFlags()); err != nil {
 		return err
 	}
-	return cc.input.check(c, args)
+	return cc.input.checkFlags(c, args)
 }
 
 func (cc *checkCommand) run(c *cobra.Command) error {
@@ -147,7 +147,7 @@ func (cc *checkCommand) run(c *cobra.Command) error {
 	if len(checked.Errors) > 0 {
 		return errRefused
 	}
-	return cc.verdict.judge(checked.Worst())
+	return cc.verdict.errorFor(checked.Worst())
 }
 
 func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) error {

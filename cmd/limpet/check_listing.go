@@ -16,9 +16,9 @@ var parents = []string{
 	string(gatewayv1.RouteReasonNotAllowedByListeners), "TargetNotFound", "",
 }
 
-// hanging has, by kind, the reasons of verdicts that depend on objects of the kind; "" is for verdicts without a
+// dependentReasons has, by kind, the reasons of verdicts that depend on objects of the kind; "" is for verdicts without a
 // reason.
-var hanging = map[string][]string{
+var dependentReasons = map[string][]string{
 	"Secret":         {string(gatewayv1.ListenerReasonInvalidCertificateRef), ""},
 	"ConfigMap":      {"InvalidCACertificateRef", ""},
 	"Service":        {string(gatewayv1.RouteReasonBackendNotFound), "TargetNotFound", ""},
@@ -46,7 +46,7 @@ func (l *listingFlags) choose(rows []status.Row) (shown []status.Row) {
 
 func (l *listingFlags) hangs(reason string) bool {
 	for kind := range l.listing.Denied {
-		if slices.Contains(hanging[kind], reason) {
+		if slices.Contains(dependentReasons[kind], reason) {
 			return true
 		}
 	}

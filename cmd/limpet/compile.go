@@ -99,7 +99,7 @@ func newCompile() *cobra.Command {
 		Short:   "Compile Gateway API YAML for Envoy, Istio or Envoy Gateway",
 		Long:    compileHelp,
 		Example: compileExamples,
-		Args:    cc.check,
+		Args:    cc.checkFlags,
 		RunE:    func(c *cobra.Command, _ []string) error { return cc.run(c) },
 	}
 	cc.config.register(c)
@@ -118,8 +118,8 @@ func newCompile() *cobra.Command {
 	return c
 }
 
-// check refuses a wrong command line before anything is read.
-func (cc *compileCommand) check(c *cobra.Command, args []string) error {
+// checkFlags refuses a wrong command line before anything is read.
+func (cc *compileCommand) checkFlags(c *cobra.Command, args []string) error {
 	if err := checkTarget(cc.target); err != nil {
 		return err
 	}
@@ -127,16 +127,16 @@ func (cc *compileCommand) check(c *cobra.Command, args []string) error {
 	if err := cc.checkAround(); err != nil {
 		return err
 	}
-	if err := cc.config.check(c, args); err != nil {
+	if err := cc.config.checkFlags(c, args); err != nil {
 		return err
 	}
 	if err := cc.config.checkFilter(compiler.Target(cc.target)); err != nil {
 		return err
 	}
-	if err := cc.config.module.check(compiler.Target(cc.target), cc.config.filter.isNative()); err != nil {
+	if err := cc.config.module.checkFlags(compiler.Target(cc.target), cc.config.filter.isNative()); err != nil {
 		return err
 	}
-	return cc.config.istio.check(compiler.Target(cc.target))
+	return cc.config.istio.checkFlags(compiler.Target(cc.target))
 }
 
 func (cc *compileCommand) run(c *cobra.Command) error {
@@ -160,7 +160,7 @@ func (cc *compileCommand) run(c *cobra.Command) error {
 	}
 	cc.config.keys.warnOfOpenFolder(c.ErrOrStderr(), result, cc.out)
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "the folder "+cc.out+" (files of mode 0600)")
-	return cc.judge(c, result)
+	return cc.verdictOf(c, result)
 }
 
 // compile compiles, prints the warnings and writes the report, also of what is refused.
@@ -202,7 +202,7 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 		return err
 	}
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "this output")
-	return cc.judge(c, result)
+	return cc.verdictOf(c, result)
 }
 
 // printedPath is where an Envoy that runs on what is printed finds the filter; found says that it needs no copy in its
@@ -216,9 +216,9 @@ func (cc *compileCommand) printedPath() (path string, found bool, err error) {
 	return path, false, err
 }
 
-// judge ends a compilation whose output is written, with a line on what there is to say of it if that is no success.
-func (cc *compileCommand) judge(c *cobra.Command, result *compiler.Result) error {
-	err := cc.config.verdict.judge(compiler.Worst(result.Warnings))
+// verdictOf ends a compilation whose output is written, with a line on what there is to say of it if that is no success.
+func (cc *compileCommand) verdictOf(c *cobra.Command, result *compiler.Result) error {
+	err := cc.config.verdict.errorFor(compiler.Worst(result.Warnings))
 	if errors.Is(err, errLeftOut) {
 		message.Printf(c.ErrOrStderr(), "%s; the rest is written", message.CountFindings(result.Warnings))
 	}

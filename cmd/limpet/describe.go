@@ -55,7 +55,7 @@ func newDescribe() *cobra.Command {
 		Short:   "Show which settings are effective at an object, and why",
 		Long:    describeHelp,
 		Example: describeExamples,
-		Args:    dc.check,
+		Args:    dc.checkFlags,
 		RunE:    func(c *cobra.Command, _ []string) error { return dc.run(c) },
 	}
 	flags := c.Flags()
@@ -70,8 +70,8 @@ func newDescribe() *cobra.Command {
 	return c
 }
 
-// check takes the first argument as the object; others are further paths, as everywhere.
-func (dc *describeCommand) check(c *cobra.Command, args []string) error {
+// checkFlags takes the first argument as the object; others are further paths, as everywhere.
+func (dc *describeCommand) checkFlags(c *cobra.Command, args []string) error {
 	if err := checkTarget(dc.target); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (dc *describeCommand) check(c *cobra.Command, args []string) error {
 	if parts := strings.Split(dc.object, "/"); len(parts) == 4 {
 		dc.object, dc.section = strings.Join(parts[:3], "/"), parts[3]
 	}
-	return dc.input.check(c, args[1:])
+	return dc.input.checkFlags(c, args[1:])
 }
 
 func (dc *describeCommand) run(c *cobra.Command) error {

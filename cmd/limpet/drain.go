@@ -40,7 +40,7 @@ type drainCommand struct {
 func newDrain() *cobra.Command {
 	var dc drainCommand
 	c := &cobra.Command{
-		Use: "drain", Short: "Have an Envoy leave without a request that fails", Long: drainHelp, Args: dc.check,
+		Use: "drain", Short: "Have an Envoy leave without a request that fails", Long: drainHelp, Args: dc.checkFlags,
 		Hidden: true,
 		RunE:   func(c *cobra.Command, _ []string) error { return dc.run(c) },
 	}
@@ -52,7 +52,7 @@ func newDrain() *cobra.Command {
 	return c
 }
 
-func (dc *drainCommand) check(c *cobra.Command, args []string) error {
+func (dc *drainCommand) checkFlags(c *cobra.Command, args []string) error {
 	if err := noArgs(c, args); err != nil {
 		return err
 	}
@@ -91,13 +91,13 @@ func (dc *drainCommand) run(c *cobra.Command) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(drainLook):
+		case <-time.After(drainInterval):
 		}
 	}
 }
 
-// drainLook is how often connections are counted.
-const drainLook = 100 * time.Millisecond
+// drainInterval is how often connections are counted.
+const drainInterval = 100 * time.Millisecond
 
 // ask asks Envoy's admin interface.
 func (dc *drainCommand) ask(ctx context.Context, method, page string, to io.Writer) error {

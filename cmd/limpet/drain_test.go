@@ -15,13 +15,13 @@ import (
 
 // TestDrain holds that an Envoy is told to leave, and may end when its clients have gone: not before a while, and not without end.
 func TestDrain(t *testing.T) {
-	var told, open, looks atomic.Int64
+	var drains, open, counts atomic.Int64
 	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/healthcheck/fail" && r.Method == http.MethodPost:
-			told.Add(1)
+			drains.Add(1)
 		case r.URL.Path == "/stats":
-			if looks.Add(-1) == 0 {
+			if counts.Add(-1) == 0 {
 				open.Store(0)
 			}
 			fmt.Fprintf(w, "listener.0.0.0.0_80.downstream_cx_active: %d\nlistener.0.0.0.0_80.worker_0.downstream_cx_active: 7\n"+
@@ -40,17 +40,17 @@ func TestDrain(t *testing.T) {
 		err := c.Execute()
 		return time.Since(begun), stderr.String(), err
 	}
-	if took, said, err := drain("--at-least", "300ms", "--timeout", "2m"); err != nil || took < 300*time.Millisecond || told.Load() != 1 || said != "" {
-		t.Errorf("no client is there: %v, %v, told %d times, %q", took, err, told.Load(), said)
+	if took, printed, err := drain("--at-least", "300ms", "--timeout", "2m"); err != nil || took < 300*time.Millisecond || drains.Load() != 1 || printed != "" {
+		t.Errorf("no client is there: %v, %v, told %d times, %q", took, err, drains.Load(), printed)
 	}
 	open.Store(2)
-	looks.Store(3)
-	if took, said, err := drain("--at-least", "0s", "--timeout", "2m"); err != nil || looks.Load() > 0 || took > time.Minute || said != "" {
-		t.Errorf("clients go: %v, %v, %q, %d looks are left", took, err, said, looks.Load())
+	counts.Store(3)
+	if took, printed, err := drain("--at-least", "0s", "--timeout", "2m"); err != nil || counts.Load() > 0 || took > time.Minute || printed != "" {
+		t.Errorf("clients go: %v, %v, %q, %d looks are left", took, err, printed, counts.Load())
 	}
 	open.Store(2)
-	if took, said, err := drain("--at-least", "0s", "--timeout", "300ms"); err != nil || took < 300*time.Millisecond || !strings.Contains(said, "2 connections are still open") {
-		t.Errorf("clients stay: %v, %v, %q", took, err, said)
+	if took, printed, err := drain("--at-least", "0s", "--timeout", "300ms"); err != nil || took < 300*time.Millisecond || !strings.Contains(printed, "2 connections are still open") {
+		t.Errorf("clients stay: %v, %v, %q", took, err, printed)
 	}
 	if _, _, err := drain("--at-least", "2s", "--timeout", "1s"); err == nil {
 		t.Error("--at-least may be more than --timeout")

@@ -56,8 +56,8 @@ func (a *adminFlag) set(b *serve.Bootstrap) {
 	}
 }
 
-// check refuses what is no address, and to open all pages to other machines.
-func (a *adminFlag) check() error {
+// checkFlags refuses what is no address, and to open all pages to other machines.
+func (a *adminFlag) checkFlags() error {
 	switch {
 	case a.address != compiler.NoAdmin && !isAddrPort(a.address):
 		return usagef("--admin %q: must be an IP address and a port, such as %s, or none", a.address, compiler.DefaultAdmin)

@@ -39,8 +39,8 @@ func (f *filterFlags) register(flags *pflag.FlagSet, where string) {
 	flags.StringVar(&f.place, "filter-path", "", "`PATH` at which Envoy finds limpet.wasm or liblimpet.so\n("+where+")")
 }
 
-// check refuses flags that would have no effect.
-func (f *filterFlags) check() error {
+// checkFlags refuses flags that would have no effect.
+func (f *filterFlags) checkFlags() error {
 	builds := []string{filterWasm, filterNative}
 	for _, arch := range nativeArchs {
 		builds = append(builds, filterNative+"-"+arch)
@@ -109,8 +109,8 @@ func (f *filterFlags) nativePath() string {
 	return ""
 }
 
-// judge says why an Envoy of a version, with some extensions, can't or may not load the filter; empty if it can.
-func (f *filterFlags) judge(envoyVersion string, extensions []string) string {
+// judgeEnvoy says why an Envoy of a version, with some extensions, can't or may not load the filter; empty if it can.
+func (f *filterFlags) judgeEnvoy(envoyVersion string, extensions []string) string {
 	if !f.isNative() {
 		return ""
 	}

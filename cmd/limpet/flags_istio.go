@@ -41,8 +41,8 @@ func (i *istioFlags) register(f *pflag.FlagSet) {
 	f.Lookup("istio").DefValue = "" // which is said of each
 }
 
-// check refuses unknown settings, and reads the others.
-func (i *istioFlags) check(target compiler.Target) error {
+// checkFlags refuses unknown settings, and reads the others.
+func (i *istioFlags) checkFlags(target compiler.Target) error {
 	if len(i.settings) > 0 && target != compiler.TargetIstio {
 		return usagef("--istio has no effect with -t %s", target)
 	}

@@ -53,7 +53,7 @@ func (k *keyFlags) registerClear(f *pflag.FlagSet) {
 	f.BoolVar(&k.clear, "keys-in-clear", false, "leave the ring of --keys readable for all who see the configuration")
 }
 
-func (k *keyFlags) check() error {
+func (k *keyFlags) checkFlags() error {
 	switch {
 	case k.file == "" && k.secret == "" && k.rootFile != "":
 		return usagef("--root needs --keys FILE")

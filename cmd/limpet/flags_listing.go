@@ -116,7 +116,7 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) error {
 		)
 		return nil
 	}
-	f.adopt(has.Options, l.flags)
+	f.takeOver(has.Options, l.flags)
 	if target := l.target(); target != compiler.TargetEnvoy {
 		message.Printf(
 			l.stderr,

@@ -28,8 +28,8 @@ func (m *moduleFlags) register(f *pflag.FlagSet) {
 			"in the input are not written over")
 }
 
-// check refuses wrong flags, and finds the sum of what the URL leads to.
-func (m *moduleFlags) check(target compiler.Target, native bool) (err error) {
+// checkFlags refuses wrong flags, and finds the sum of what the URL leads to.
+func (m *moduleFlags) checkFlags(target compiler.Target, native bool) (err error) {
 	faults := validation.IsValidLabelValue(m.owner)
 	switch {
 	case len(faults) > 0:

@@ -20,7 +20,7 @@ func (o *outputFlags) registerQuiet(f *pflag.FlagSet) {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "tell of nothing but errors, and of what --fail-on fails for")
 }
 
-func (o *outputFlags) check() error {
+func (o *outputFlags) checkFlags() error {
 	if o.verbose && o.quiet {
 		return usagef("--verbose and --quiet: name one of the two")
 	}

@@ -35,8 +35,8 @@ func (p *policyFlags) registerAdmitted(f *pflag.FlagSet) {
 		"leave the checks of the CRDs out, for documents that come from\nan API server")
 }
 
-// check refuses values that the compiler would.
-func (p *policyFlags) check() error {
+// checkFlags refuses values that the compiler would.
+func (p *policyFlags) checkFlags() error {
 	if p.gatewayAPI == "" {
 		return nil
 	}

@@ -34,8 +34,8 @@ func (f *replicaFlags) isWanted() bool {
 	return f.kubeconfig != "" || f.context != "" || isPlugin(os.Args[0])
 }
 
-// check takes the port of their --admin from an address.
-func (f *replicaFlags) check(admin string) (err error) {
+// checkFlags takes the port of their --admin from an address.
+func (f *replicaFlags) checkFlags(admin string) (err error) {
 	switch {
 	case f.namespace != "" && !f.isWanted():
 		return usagef("--namespace needs --kubeconfig or --context: it is that of limpet's Pods in a cluster")
@@ -51,8 +51,8 @@ func (f *replicaFlags) check(admin string) (err error) {
 // askWithin is how long finding replicas may take, and the answer of each.
 const askWithin = 10 * time.Second
 
-// find finds the replicas.
-func (f *replicaFlags) find(ctx context.Context) (*kubernetes.Replicas, []kubernetes.Replica, error) {
+// findReplicas finds the replicas.
+func (f *replicaFlags) findReplicas(ctx context.Context) (*kubernetes.Replicas, []kubernetes.Replica, error) {
 	config, _, err := connect(f.kubeconfig, f.context)
 	if err != nil {
 		return nil, nil, err

@@ -34,7 +34,7 @@ func (v *verdictFlags) registerFailOn(f *pflag.FlagSet) {
 		"the least verdict, `advice|warning|refused|never`, that is no success\n(default refused; with --strict warning)")
 }
 
-func (v *verdictFlags) check() error {
+func (v *verdictFlags) checkFlags() error {
 	if v.failOn == "" {
 		return nil
 	}
@@ -59,8 +59,8 @@ func (v *verdictFlags) set(o *compiler.Options) {
 	o.Strict, o.FailOn = v.strict && fails, level
 }
 
-// judge gives the error for an input whose worst verdict this is: with strict nothing was done, else the rest was.
-func (v *verdictFlags) judge(worst compiler.Verdict) error {
+// errorFor gives the error for an input whose worst verdict this is: with strict nothing was done, else the rest was.
+func (v *verdictFlags) errorFor(worst compiler.Verdict) error {
 	level, fails := v.level()
 	switch {
 	case !fails || !worst.AtLeast(level):
@@ -93,8 +93,8 @@ func (k *kindFlags) registerAssumed(f *pflag.FlagSet) {
 	f.BoolVar(&k.assumeClass, "assume-class", false, "take a GatewayClass that is not in the input for limpet's")
 }
 
-// check refuses values that no API server would take.
-func (k *kindFlags) check() error {
+// checkFlags refuses values that no API server would take.
+func (k *kindFlags) checkFlags() error {
 	if k.namespace != "" && !isDNSLabel(k.namespace) {
 		return usagef("--namespace %q: must be a name of lower-case letters, digits and dashes", k.namespace)
 	}

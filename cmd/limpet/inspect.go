@@ -62,7 +62,7 @@ func newInspect() *cobra.Command {
 		Short:   "Say what tokens in a text hold, and what the filter makes of them",
 		Long:    inspectHelp,
 		Example: inspectExamples,
-		Args:    ic.check,
+		Args:    ic.checkFlags,
 		RunE:    func(c *cobra.Command, _ []string) error { return ic.run(c, time.Now()) },
 	}
 	ic.input.registerForSessions(c.Flags(), "the text is standard input or the argument FILE")
@@ -75,7 +75,7 @@ func newInspect() *cobra.Command {
 	return c
 }
 
-func (ic *inspectCommand) check(c *cobra.Command, args []string) error {
+func (ic *inspectCommand) checkFlags(c *cobra.Command, args []string) error {
 	if err := checkTarget(ic.target); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (ic *inspectCommand) check(c *cobra.Command, args []string) error {
 	if !ic.input.isNamed() {
 		return nil
 	}
-	return ic.input.check(c, nil)
+	return ic.input.checkFlags(c, nil)
 }
 
 func isThere(path string) bool {

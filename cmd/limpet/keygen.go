@@ -80,7 +80,7 @@ func newKeygen() *cobra.Command {
 		Short:   "Make key rings and root secrets, and say which keys a ring has",
 		Long:    keygenHelp,
 		Example: keygenExamples,
-		Args:    k.check,
+		Args:    k.checkFlags,
 		RunE:    func(c *cobra.Command, _ []string) error { return k.run(c, time.Now()) },
 	}
 	f := c.Flags()
@@ -98,8 +98,8 @@ func newKeygen() *cobra.Command {
 	return c
 }
 
-// check refuses combinations of flags that mean nothing.
-func (k *keygenCommand) check(c *cobra.Command, args []string) error {
+// checkFlags refuses combinations of flags that mean nothing.
+func (k *keygenCommand) checkFlags(c *cobra.Command, args []string) error {
 	if err := cmp.Or(k.checkRoot(c), k.checkKept(c)); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (k *keygenCommand) makeRing(c *cobra.Command, now time.Time) (policyconfig.
 			old.NotAfter,
 		)
 	}
-	old.NotAfter = 0 // --expires says anew
+	old.NotAfter = 0 // --expires says again
 	ring, err := keyfile.AddKey(old, k.chooseID(old, now), now.Add(k.overlap))
 	if err != nil {
 		return policyconfig.KeyRing{}, fmt.Errorf("--add-to %s: %w", k.addTo, err)

@@ -47,7 +47,7 @@ func (sc *serveCommand) reading(by *controller.Controller) func() any {
 		GatewayAPI:     in.policies.gatewayAPI,
 		Bind:           in.bind, Zone: in.zone, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass,
 		ExternalNames: in.external,
-		RouteBudget:   in.budget, LoggedHeaders: sc.config.story.logged,
+		RouteBudget:   in.budget, LoggedHeaders: sc.config.telemetry.logged,
 	}
 	return func() any {
 		has := reading{Options: o, Known: by.Known()}
@@ -58,8 +58,8 @@ func (sc *serveCommand) reading(by *controller.Controller) func() any {
 	}
 }
 
-// adopt takes over the options of limpet serve, except for flags on the command line.
-func (f *inputFlags) adopt(o readingOptions, own *pflag.FlagSet) {
+// takeOver takes over the options of limpet serve, except for flags on the command line.
+func (f *inputFlags) takeOver(o readingOptions, own *pflag.FlagSet) {
 	adoptFlag(own, "controller-name", &f.kinds.controller, o.ControllerName)
 	adoptFlag(own, "gateway-api", &f.policies.gatewayAPI, o.GatewayAPI)
 	adoptFlag(own, "bind", &f.bind, o.Bind)

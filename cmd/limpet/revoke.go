@@ -49,7 +49,7 @@ func newRevoke() *cobra.Command {
 		Short:   "Print what ends one session, from its token",
 		Long:    revokeHelp,
 		Example: revokeExamples,
-		Args:    r.check,
+		Args:    r.checkFlags,
 		RunE:    func(c *cobra.Command, _ []string) error { return r.run(c, time.Now()) },
 	}
 	r.input.registerForSessions(c.Flags(), "the token is standard input")
@@ -58,11 +58,11 @@ func newRevoke() *cobra.Command {
 	return c
 }
 
-func (r *revokeCommand) check(c *cobra.Command, args []string) error {
+func (r *revokeCommand) checkFlags(c *cobra.Command, args []string) error {
 	if err := checkTarget(r.target); err != nil {
 		return err
 	}
-	return r.input.check(c, args)
+	return r.input.checkFlags(c, args)
 }
 
 func (r *revokeCommand) run(c *cobra.Command, now time.Time) error {
@@ -140,7 +140,7 @@ func readRing(file string, stderr io.Writer) (ring policyconfig.KeyRing, err err
 }
 
 // revocationEntry is the item of revocation.sessions. A session ends at its absoluteTimeout; but one that moves begins
-// anew, and may do so until the entry is live at every proxy.
+// again, and may do so until the entry is live at every proxy.
 func revocationEntry(p *policyconfig.Policy, sess token.Session, now time.Time) string {
 	entry := fmt.Sprintf("%016x", sess.Parts.ID)
 	if p.AbsoluteTimeout > 0 {

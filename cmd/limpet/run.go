@@ -77,7 +77,7 @@ func newRun() *cobra.Command {
 		Example: runExamples,
 		Args: func(c *cobra.Command, args []string) error {
 			paths, _ := splitAtDash(c, args)
-			return rc.config.check(c, paths)
+			return rc.config.checkFlags(c, paths)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			_, flags := splitAtDash(c, args)

@@ -48,7 +48,7 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	}
 	d := &deployment{own: &ownEnvoy{stderr: c.ErrOrStderr()}}
 	d.server = xds.NewServer(xds.Options{
-		Deadline: runDeadline, Identify: xds.IdentifyAs(envoy.AllGateways), Log: d.own, Judge: rc.config.filter.judge,
+		Deadline: runDeadline, Identify: xds.IdentifyAs(envoy.AllGateways), Log: d.own, Judge: rc.config.filter.judgeEnvoy,
 	})
 	d.own.server = d.server
 	if err := rc.config.input.readOnce(c.InOrStdin(), c.ErrOrStderr()); err != nil {

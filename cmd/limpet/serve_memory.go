@@ -13,7 +13,7 @@ import (
 )
 
 // recall reads what is remembered, in files or in objects of limpet's namespace, which all processes share and this one
-// writes until the context ends. What can't be read is told of, and begins anew.
+// writes until the context ends. What can't be read is told of, and begins again.
 func (sc *serveCommand) recall(
 	ctx context.Context,
 	log *slog.Logger,

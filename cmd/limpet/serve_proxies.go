@@ -50,8 +50,8 @@ func (f *proxyFlags) register(flags *pflag.FlagSet) {
 			"or PREFIX/* for all with a prefix, such as service.beta.kubernetes.io/*")
 }
 
-// check refuses proxies that could not run.
-func (f *proxyFlags) check(sc *serveCommand) error {
+// checkFlags refuses proxies that could not run.
+func (f *proxyFlags) checkFlags(sc *serveCommand) error {
 	some := f.helper+f.server+f.authority+strings.Join(f.keys, "") != ""
 	switch {
 	case f.image == "" && some:
@@ -89,7 +89,7 @@ func (sc *serveCommand) newProxies(c *cluster, of *controller.Controller) *kuber
 	p := kubernetes.NewProxies(c.source, c.log)
 	p.Settings, p.Ports = sc.proxySettings, of.Ports
 	p.Controller, p.Allowed = sc.cluster.controller, f.keys
-	of.Proxies, of.Served.Story = p.States, p.Story
+	of.Proxies, of.Served.Telemetry = p.States, p.Telemetry
 	return p
 }
 

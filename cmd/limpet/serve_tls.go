@@ -53,8 +53,8 @@ func (s *serveTLS) register(flags *pflag.FlagSet) {
 // isOn tells whether connections are encrypted.
 func (s *serveTLS) isOn() bool { return s.files.Certificate != "" || s.secret != "" }
 
-// check refuses what does not go together.
-func (s *serveTLS) check(fromCluster bool) error {
+// checkFlags refuses what does not go together.
+func (s *serveTLS) checkFlags(fromCluster bool) error {
 	pair := s.files.Certificate != "" && s.files.Key != ""
 	some := s.files.Certificate+s.files.Key+s.files.ClientCA != ""
 	if err := s.checkPlace(fromCluster); err != nil {

@@ -53,7 +53,7 @@ func newStatus() *cobra.Command {
 		Use:   "status [-o wide|json|yaml]",
 		Short: "Say which Envoys 'limpet serve' serves, and what they have acknowledged",
 		Long:  statusHelp,
-		Args:  sc.check,
+		Args:  sc.checkFlags,
 		RunE:  func(c *cobra.Command, _ []string) error { return sc.run(c.Context(), c.OutOrStdout()) },
 	}
 	c.Flags().StringVar(&sc.admin, "admin", defaultServeAdmin, "`ADDRESS` of --admin of limpet serve, on this machine or in its Pods")
@@ -62,14 +62,14 @@ func newStatus() *cobra.Command {
 	return c
 }
 
-func (sc *statusCommand) check(c *cobra.Command, args []string) error {
+func (sc *statusCommand) checkFlags(c *cobra.Command, args []string) error {
 	if err := noArgs(c, args); err != nil {
 		return err
 	}
 	if !isAddrPort(sc.admin) {
 		return usagef("--admin %q: must be an IP address and a port, such as %s", sc.admin, defaultServeAdmin)
 	}
-	if err := sc.cluster.check(sc.admin); err != nil {
+	if err := sc.cluster.checkFlags(sc.admin); err != nil {
 		return err
 	}
 	switch sc.output {
@@ -92,7 +92,7 @@ func (sc *statusCommand) run(ctx context.Context, to io.Writer) error {
 	} else {
 		err = printStatus(to, status, sc.output == "wide")
 	}
-	if err == nil && !(serve.Statuses{status}).IsSettled() {
+	if err == nil && !(serve.Statuses{status}).IsComplete() {
 		return errRefused
 	}
 	return err

@@ -34,14 +34,14 @@ func (sc *statusCommand) runInCluster(ctx context.Context, to io.Writer) error {
 	} else {
 		err = printReplicas(to, replicas, answers, sc.output == "wide")
 	}
-	if err == nil && (len(answers) < len(replicas) || !answers.IsSettled()) {
+	if err == nil && (len(answers) < len(replicas) || !answers.IsComplete()) {
 		return errRefused
 	}
 	return err
 }
 
 func (sc *statusCommand) askReplicas(ctx context.Context) (all []replicaStatus, err error) {
-	of, replicas, err := sc.cluster.find(ctx)
+	of, replicas, err := sc.cluster.findReplicas(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func newTicket() *cobra.Command {
 		Short:   "Print a ticket with which requests are told of their session",
 		Long:    ticketHelp,
 		Example: ticketExamples,
-		Args:    tc.check,
+		Args:    tc.checkFlags,
 		RunE:    func(c *cobra.Command, args []string) error { return tc.run(c, args[0], time.Now()) },
 	}
 	tc.input.registerForSessions(c.Flags(), "the scope is the argument")
@@ -55,7 +55,7 @@ func newTicket() *cobra.Command {
 	return c
 }
 
-func (tc *ticketCommand) check(c *cobra.Command, args []string) error {
+func (tc *ticketCommand) checkFlags(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) != 1:
 		return usagef("one SCOPE is required; see '%s --help'", c.CommandPath())
@@ -68,7 +68,7 @@ func (tc *ticketCommand) check(c *cobra.Command, args []string) error {
 	if !tc.input.isNamed() {
 		return nil
 	}
-	return tc.input.check(c, nil)
+	return tc.input.checkFlags(c, nil)
 }
 
 // scopeKinds are those of routes, with which the scopes of their rules begin.

@@ -70,7 +70,7 @@ func TestCalls(t *testing.T) {
 	serveModule(t)
 	startBackend(t, "127.0.1.1")
 	startBackend(t, "127.0.1.2")
-	input := frame + backends(map[string][]string{"calls": backendHosts["blue"]}, "appProtocols: [gateway.envoyproxy.io/h2c], ") +
+	input := base + backends(map[string][]string{"calls": backendHosts["blue"]}, "appProtocols: [gateway.envoyproxy.io/h2c], ") +
 		makeRoute("GRPCRoute", "calls", "calls.test", "  - sessionPersistence: {type: Header, sessionName: x-session}\n    backendRefs: ["+makeRef("calls", 1)+"]\n")
 	whole := with(t, compile(t, input, nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), input)
 	for _, missing := range []string{"", "envoy.config.route.v3.RouteConfiguration", "envoy.config.listener.v3.Listener"} {
@@ -106,7 +106,7 @@ func TestCallsOfACanary(t *testing.T) {
 	startHosts(t, versions)
 	key := ring(t, newKey(t, "one"))
 	split := func(weights [3]int) string {
-		input := frame + backends(versions, "appProtocols: [gateway.envoyproxy.io/h2c], ") + makeRoute("GRPCRoute", "calls", "calls.test",
+		input := base + backends(versions, "appProtocols: [gateway.envoyproxy.io/h2c], ") + makeRoute("GRPCRoute", "calls", "calls.test",
 			"  - sessionPersistence: {type: Header, sessionName: x-session}\n    backendRefs: "+refVersions(weights)+"\n")
 		return with(t, compile(t, input, nil, "--wasm-url", wasmURL, "--keys", key, "--keys-in-clear"), input)
 	}

@@ -22,7 +22,7 @@ func scaledToZero(t *testing.T, manifest, version string) string {
 // TestCanaryToZero scales a canary to 0 and back. Sessions of the other versions stay on every request, and those of the canary that wait
 // find it again; one that does not wait has one error, and goes on by the weights.
 func TestCanaryToZero(t *testing.T) {
-	input := frame + versionBackends("", "") + canary([3]int{45, 45, 10}, "")
+	input := base + versionBackends("", "") + canary([3]int{45, 45, 10}, "")
 	eachFilter(t, input, func(t *testing.T, c *canaries) {
 		c.begin(t)
 		waits := c.cookies["old"]
@@ -32,7 +32,7 @@ func TestCanaryToZero(t *testing.T) {
 		c.checkKept(t, "while a version is scaled to 0", "v1", "v2")
 		c.checkOneError(t)
 		c.plane.apply(t, whole)
-		settled(t, [3]int{45, 45, 10})
+		awaitWeights(t, [3]int{45, 45, 10})
 		c.cookies["old"] = waits
 		c.checkKept(t, "when it is back", versionNames...)
 	})
@@ -41,7 +41,7 @@ func TestCanaryToZero(t *testing.T) {
 // TestCanaryMerged lets Envoy Gateway share clusters among rules, which it does not for a rule with sessions and several backends: they
 // keep their versions.
 func TestCanaryMerged(t *testing.T) {
-	input := func(w [3]int) string { return frame + versionBackends("", "") + canary(w, "") }
+	input := func(w [3]int) string { return base + versionBackends("", "") + canary(w, "") }
 	eachFilter(t, input([3]int{60, 30, 10}), func(t *testing.T, c *canaries) {
 		c.begin(t)
 		c.plane.apply(t, merging(t, c.manifest(t, input([3]int{60, 30, 10}))))
@@ -49,7 +49,7 @@ func TestCanaryMerged(t *testing.T) {
 		c.checkKept(t, "with clusters that are shared", versionNames...)
 		c.begin(t)
 		c.plane.apply(t, merging(t, c.manifest(t, input([3]int{0, 100, 0}))))
-		settled(t, [3]int{0, 100, 0})
+		awaitWeights(t, [3]int{0, 100, 0})
 		c.checkKept(t, "at other weights", versionNames...)
 	})
 }
@@ -68,7 +68,7 @@ func merging(t *testing.T, manifest string) (all string) {
 
 // TestCanaryRevoked ends the sessions of one version, by what tokens call it; those of the others stay.
 func TestCanaryRevoked(t *testing.T) {
-	input := frame + versionBackends("", "") + canary([3]int{40, 40, 20}, "")
+	input := base + versionBackends("", "") + canary([3]int{40, 40, 20}, "")
 	eachFilter(t, input, func(t *testing.T, c *canaries) {
 		c.begin(t)
 		revoked := c.cookies["v2"]

@@ -15,7 +15,7 @@ func splitsOfSorts(without, missing string) string {
 	if without != "" {
 		first = strings.Replace(first, makeRef(without, 10)+", ", "", 1)
 	}
-	return strings.Replace(frame, "protocol: HTTP}", "protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}", 1) +
+	return strings.Replace(base, "protocol: HTTP}", "protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}", 1) +
 		versionBackends(missing, "") + first + otherTeam + vault +
 		makeRoute("HTTPRoute", "strict", "strict.test", split) + policy("HTTPRoute", "strict", "onHostLost: Fail\n  failStatus: 410") +
 		makeRoute("HTTPRoute", "within", "within.test", split) + policy("HTTPRoute", "within", "onHostLost: RebalanceWithin") +
@@ -112,7 +112,7 @@ func (c *canaries) checkTeam(t *testing.T) {
 // back. The others stay.
 func (c *canaries) checkTakenOut(t *testing.T) {
 	c.plane.apply(t, c.manifest(t, splitsOfSorts("v2", "")))
-	settled(t, [3]int{80, 0, 10})
+	awaitWeights(t, [3]int{80, 0, 10})
 	cookie := c.cookies["v2"]
 	for range 20 {
 		a := get(t, c.url, "Cookie", cookie)

@@ -136,8 +136,8 @@ func (c *canaries) checkKept(t *testing.T, when string, names ...string) {
 	}
 }
 
-// settled waits until new sessions go where the weights say: to all versions with one, and to no other.
-func settled(t *testing.T, weights [3]int) {
+// awaitWeights waits until new sessions go where the weights say: to all versions with one, and to no other.
+func awaitWeights(t *testing.T, weights [3]int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("new sessions go by %v", weights), func() bool {
 		on := map[string]int{}
@@ -177,7 +177,7 @@ func checkShares(t *testing.T, weights [3]int) {
 // TestCanaryWeights has sessions at each version through random weights, 0 and 100 among them. The weights change in the object that
 // limpet wrote, as a rollout controller changes them, without a compilation; limpet's manifest then has the old ones again.
 func TestCanaryWeights(t *testing.T) {
-	input := func(w [3]int) string { return frame + versionBackends("", "") + canary(w, "") }
+	input := func(w [3]int) string { return base + versionBackends("", "") + canary(w, "") }
 	eachFilter(t, input([3]int{60, 30, 10}), func(t *testing.T, c *canaries) {
 		c.begin(t)
 		checkShares(t, [3]int{60, 30, 10})
@@ -192,12 +192,12 @@ func TestCanaryWeights(t *testing.T) {
 			}))
 			c.checkKept(t, "while weights change", versionNames...)
 			if i%10 == 0 {
-				settled(t, weights)
+				awaitWeights(t, weights)
 				c.checkKept(t, fmt.Sprint("at ", weights), versionNames...)
 			}
 		}
 		c.plane.apply(t, written)
-		settled(t, [3]int{60, 30, 10})
+		awaitWeights(t, [3]int{60, 30, 10})
 		c.checkKept(t, "when limpet's manifest is applied again", versionNames...)
 		c.checkCopyWithoutWeight(t, written)
 	})
@@ -215,7 +215,7 @@ func (c *canaries) checkCopyWithoutWeight(t *testing.T, manifest string) {
 			}
 		}
 	}))
-	settled(t, [3]int{60, 30, 0})
+	awaitWeights(t, [3]int{60, 30, 0})
 	c.checkOneError(t)
 	c.checkKept(t, "without the copy of another version", "v1", "v2")
 }
@@ -255,7 +255,7 @@ spec:
 // get one error at the most, and then go by the weights.
 func TestCanaryShapes(t *testing.T) {
 	input := func(missing, named string, weights ...int) string {
-		return frame + versionBackends(missing, named) + canary([3]int(weights), "")
+		return base + versionBackends(missing, named) + canary([3]int(weights), "")
 	}
 	whole := input("", "", 45, 45, 10)
 	eachFilter(t, whole, func(t *testing.T, c *canaries) {
@@ -264,10 +264,10 @@ func TestCanaryShapes(t *testing.T) {
 		eventually(t, "Envoy has no cluster for the missing backend", func() bool { return !strings.Contains(admin(t, "/clusters"), "127.0.3.1:8080") })
 		c.checkKept(t, "while a backend is missing", "v1", "v2")
 		c.plane.apply(t, c.manifest(t, input("old", "", 50, 50, 0)))
-		settled(t, [3]int{50, 50, 0})
+		awaitWeights(t, [3]int{50, 50, 0})
 		c.checkOneError(t)
 		c.plane.apply(t, c.manifest(t, whole))
-		settled(t, [3]int{45, 45, 10})
+		awaitWeights(t, [3]int{45, 45, 10})
 		c.checkKept(t, "when it is back", "v1", "v2")
 		startBackend(t, namedHost)
 		c.plane.apply(t, c.manifest(t, input("", "old", 45, 45, 10)))
@@ -293,8 +293,8 @@ func (c *canaries) checkShapes(t *testing.T, whole, route string) {
 	for _, shape := range []struct{ what, input, has, lacks string }{
 		{"the nearest zone first", whole + byZone("nearest", "preferLocal: {}"), nearest, "auto_host_sni"},
 		{"weights of zones", whole + byZone("weighted", "weightedZones: [{zone: a, weight: 3}]"), "least_request", nearest},
-		{"HTTP/1 and HTTP/2", frame + v1("appProtocols: [gateway.envoyproxy.io/ws], ") + others + route, "http2_protocol_options", nearest},
-		{"TLS for one by its own name", frame + secured + others + route, "auto_host_sni", nearest},
+		{"HTTP/1 and HTTP/2", base + v1("appProtocols: [gateway.envoyproxy.io/ws], ") + others + route, "http2_protocol_options", nearest},
+		{"TLS for one by its own name", base + secured + others + route, "auto_host_sni", nearest},
 	} {
 		c.plane.apply(t, c.manifest(t, shape.input))
 		eventually(t, "Envoy has "+shape.what, func() bool {
@@ -338,7 +338,7 @@ spec:
 // TestCanaryIsClosed has clients name a backend of weight 0 in the header that leads sessions: with the filter there and away no request
 // gets there; and a SecurityPolicy for the rule holds for its sessions.
 func TestCanaryIsClosed(t *testing.T) {
-	input := frame + versionBackends("", "") + canary([3]int{50, 50, 0}, "")
+	input := base + versionBackends("", "") + canary([3]int{50, 50, 0}, "")
 	eachFilter(t, input, func(t *testing.T, c *canaries) {
 		manifest := c.manifest(t, input)
 		value := leadOf(t, manifest, "old")
@@ -365,7 +365,7 @@ func TestCanaryIsClosed(t *testing.T) {
 func TestCanaryIsClosedUnloaded(t *testing.T) {
 	serveModule(t)
 	startHosts(t, versions)
-	input := frame + versionBackends("", "") + canary([3]int{50, 50, 0}, "")
+	input := base + versionBackends("", "") + canary([3]int{50, 50, 0}, "")
 	manifest := compile(t, input, nil, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear", "--wasm-url", wasmURL)
 	manifest = edited(t, with(t, manifest, input), "EnvoyExtensionPolicy", "limpet", func(d object) {
 		d["spec"].(object)["wasm"].([]any)[0].(object)["code"] = object{"type": "HTTP", "http": object{"url": brokenURL}}

@@ -17,8 +17,8 @@ const patience = 5 * time.Minute
 // entrance is where the tests' Gateway listens.
 const entrance = "127.0.0.1:10080"
 
-// freshTransport opens a connection for each request, so that no connection outlives a configuration.
-var freshTransport = &http.Transport{
+// oneShotTransport opens a connection for each request, so that no connection outlives a configuration.
+var oneShotTransport = &http.Transport{
 	DisableKeepAlives: true,
 	DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, entrance)
@@ -50,7 +50,7 @@ func try(url string, headers ...string) (answer, error) {
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	response, err := (&http.Client{Transport: freshTransport, Timeout: 10 * time.Second}).Do(request)
+	response, err := (&http.Client{Transport: oneShotTransport, Timeout: 10 * time.Second}).Do(request)
 	if err != nil {
 		return answer{}, err
 	}

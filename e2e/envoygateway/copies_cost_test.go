@@ -21,13 +21,13 @@ func TestCopiesCost(t *testing.T) {
 	}
 	serveModule(t)
 	startHosts(t, versions)
-	frame := frame + versionBackends("", "") + makeRoute("HTTPRoute", "health", "health.test", "  - backendRefs: ["+makeRef("v1", 1)+"]\n")
-	written := frame + manySplits("")
-	limpets := frame + manySplits("    sessionPersistence: {sessionName: cart}\n")
+	base := base + versionBackends("", "") + makeRoute("HTTPRoute", "health", "health.test", "  - backendRefs: ["+makeRef("v1", 1)+"]\n")
+	written := base + manySplits("")
+	limpets := base + manySplits("    sessionPersistence: {sessionName: cart}\n")
 	fmt.Printf("\n| %d rules of three backends | translated, s of Gateway API, s of xDS | processor, s | live, s | routes | clusters | table of routes, MB |\n"+
 		"|---|---:|---:|---:|---:|---:|---:|\n", splitRules)
-	measureCopies(t, "as they are written", frame, written)
-	measureCopies(t, "as limpet writes them", frame,
+	measureCopies(t, "as they are written", base, written)
+	measureCopies(t, "as limpet writes them", base,
 		with(t, compile(t, limpets, nil, "--wasm-url", wasmURL, "--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), limpets))
 }
 
@@ -48,9 +48,9 @@ func manySplits(session string) string {
 }
 
 // measureCopies prints what a manifest costs an Envoy Gateway that has a frame already.
-func measureCopies(t *testing.T, what, frame, manifest string) {
+func measureCopies(t *testing.T, what, base, manifest string) {
 	t.Run(what, func(t *testing.T) {
-		p := start(t, frame)
+		p := start(t, base)
 		p.serves(t, "health.test/")
 		before := readMetrics(t)
 		began := time.Now()

@@ -79,7 +79,7 @@ func applyDocument(t *testing.T, dir string) {
 		d["spec"].(object)["listeners"].([]any)[0].(object)["port"] = 10080
 	})
 	own, others := parted(t, manifest, func(d object) bool { return d["kind"] == "EnvoyProxy" })
-	class, _, _ := strings.Cut(frame, entry)
+	class, _, _ := strings.Cut(base, entry)
 	p := &controlPlane{home: t.TempDir()}
 	p.write(t, "res/own.yaml", own)
 	p.start(t, others+class+"---\n"+backends(map[string][]string{"blue": backendHosts["blue"]}, ""), "LIMPET_ROOT="+read("root.txt"))

@@ -55,8 +55,8 @@ func patchPolicy(name string, patches ...any) object {
 	}
 }
 
-// frame is what every input has: a class whose EnvoyProxy runs Envoy on this host, and a Gateway.
-const frame = `apiVersion: gateway.networking.k8s.io/v1
+// base is what every input has: a class whose EnvoyProxy runs Envoy on this host, and a Gateway.
+const base = `apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: eg}
 spec:

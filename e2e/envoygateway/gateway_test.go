@@ -233,11 +233,11 @@ func serveModule(t *testing.T) {
 func limpet(t *testing.T, input string, environment []string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(limpetProgram, args...)
-	var out, said bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &said
+	var out, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &stderr
 	cmd.Env = append(os.Environ(), environment...)
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("limpet %v: %v\n%s", args, err, said.Bytes())
+		t.Fatalf("limpet %v: %v\n%s", args, err, stderr.Bytes())
 	}
 	return out.String()
 }

@@ -25,7 +25,7 @@ func startRegistry(t *testing.T) {
 
 // one is an input with a single route.
 func one() string {
-	return frame + backends(map[string][]string{"blue": backendHosts["blue"]}, "") +
+	return base + backends(map[string][]string{"blue": backendHosts["blue"]}, "") +
 		makeRoute("HTTPRoute", "shop", "shop.test", "  - sessionPersistence: {sessionName: cart}\n    backendRefs: ["+makeRef("blue", 1)+"]\n")
 }
 

@@ -93,7 +93,7 @@ func checkUnsigned(t *testing.T, route string) {
 func TestNativeCalls(t *testing.T) {
 	startBackend(t, "127.0.1.1")
 	startBackend(t, "127.0.1.2")
-	input := frame + backends(map[string][]string{"calls": backendHosts["blue"]}, "appProtocols: [gateway.envoyproxy.io/h2c], ") +
+	input := base + backends(map[string][]string{"calls": backendHosts["blue"]}, "appProtocols: [gateway.envoyproxy.io/h2c], ") +
 		makeRoute("GRPCRoute", "calls", "calls.test", "  - sessionPersistence: {type: Header, sessionName: x-session}\n    backendRefs: ["+makeRef("calls", 1)+"]\n")
 	manifest := with(t, compile(t, input, nil, "--filter", "native", "--filter-path", installModule(t, "liblimpet.so"),
 		"--keys", ring(t, newKey(t, "one")), "--keys-in-clear"), input)

@@ -121,7 +121,7 @@ const deadHost = "127.0.1.9"
 
 // parts is the input of TestEveryPieceIsNeeded: routes that differ in their names only, and some that are strict.
 func parts() string {
-	input := frame + backends(map[string][]string{
+	input := base + backends(map[string][]string{
 		"blue": append([]string{deadHost}, backendHosts["blue"]...), "old": backendHosts["old"], "strict": backendHosts["strict"],
 		"mirror": backendHosts["mirror"],
 	}, "")

@@ -39,7 +39,7 @@ const root = "envoy-gateway:dGVzdC1yb290LXRlc3Qtcm9vdC10ZXN0LXJvb3QtdGVzdC1yb290
 
 // shop is the input of TestSessions; the Backend "old" has the weight given.
 func shop(old int) string {
-	return frame + backends(backendHosts, "") +
+	return base + backends(backendHosts, "") +
 		makeRoute("HTTPRoute", "shop", "shop.test", "  - sessionPersistence: {sessionName: cart}\n    backendRefs: ["+makeRef("blue", 2)+", "+makeRef("green", 1)+", "+makeRef("old", old)+"]\n") +
 		makeRoute("HTTPRoute", "apart", "apart.test", "  - sessionPersistence: {cookie: {name: cart}}\n    backendRefs: ["+makeRef("blue", 1)+", "+makeRef("green", 1)+"]\n") +
 		makeRoute("HTTPRoute", "lost", "lost.test", "  - sessionPersistence: {sessionName: lost}\n    backendRefs: ["+makeRef("lost", 1)+"]\n") +

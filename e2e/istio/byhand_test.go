@@ -60,7 +60,7 @@ func TestByHandMistakes(t *testing.T) {
 			var a answer
 			eventually(t, "an answer", func() (is bool) {
 				var err error
-				a, err = m.fresh().try(c.path)
+				a, err = m.newClient().try(c.path)
 				return err == nil
 			})
 			if a.status != c.status || a.cookie != "" {

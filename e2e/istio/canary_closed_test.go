@@ -73,7 +73,7 @@ func (c *canary) deny(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the cart is denied", func() bool { return c.fresh().request(t, "/cart/add").status == http.StatusForbidden })
+	eventually(t, "the cart is denied", func() bool { return c.newClient().request(t, "/cart/add").status == http.StatusForbidden })
 }
 
 // TestCanaryIsClosedUnloaded has Envoy refuse the module: under FAIL_OPEN too the gateway then answers 500, whoever asks. (Istio's agent
@@ -84,7 +84,7 @@ func TestCanaryIsClosedUnloaded(t *testing.T) {
 			c := &canary{}
 			c.world = start(t, split{route: route, filter: "wasm", weights: [3]int{50, 50, 0}, change: unloaded}.deploy(t, c))
 			eventually(t, "an answer", func() bool {
-				a, err := c.fresh().try("/plain")
+				a, err := c.newClient().try("/plain")
 				return err == nil && a.status == http.StatusInternalServerError
 			})
 			if on := c.tally(t, rounds, leadHeader+": "+c.leadOf(t, "old")); on[""] != rounds {

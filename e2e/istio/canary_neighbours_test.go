@@ -74,7 +74,7 @@ func TestCanaryNextToOthers(t *testing.T) {
 				c.begin(t)
 				for range rounds {
 					for path, header := range map[string]string{"/cart/team": "x-none: none", "/cart/add": "x-team: yes"} {
-						for _, one := range []*client{c.sessions["v2"], c.fresh()} {
+						for _, one := range []*client{c.sessions["v2"], c.newClient()} {
 							if a := one.request(t, path, header); c.of[a.backend] != "old" || a.cookie != "" {
 								t.Fatalf("%s with %s and cookies %v went to %q, cookie %q", path, header, one.jar, a.backend, a.cookie)
 							}
@@ -93,11 +93,11 @@ func TestCanaryTakenOut(t *testing.T) {
 	weights := [3]int{40, 40, 20}
 	eachCanary(t, split{weights: weights}, func(t *testing.T, c *canary) {
 		c.begin(t)
-		whole, part, waits := c.deployment, c.deployment, c.fresh()
+		whole, part, waits := c.deployment, c.deployment, c.newClient()
 		waits.jar["cart"] = c.sessions["v2"].jar["cart"]
 		part.input = swap(t, part.input, canaryRef(c.route, "v2", weights[1])+", ", "")
 		c.apply(t, part)
-		c.settles(t, [3]int{40, 0, 20})
+		c.awaitWeights(t, [3]int{40, 0, 20})
 		var on string
 		eventually(t, "the session has left v2", func() bool {
 			a := c.sessions["v2"].request(t, "/cart/add")
@@ -116,7 +116,7 @@ func TestCanaryTakenOut(t *testing.T) {
 		c.sessions["v2"] = waits
 		eventually(t, "the session that waited is in v2", func() bool {
 			for range rounds {
-				one := c.fresh()
+				one := c.newClient()
 				one.jar["cart"] = waits.jar["cart"]
 				if c.of[one.request(t, "/cart/add").backend] != "v2" {
 					return false

@@ -67,7 +67,7 @@ func TestCanaryOfARoute(t *testing.T) {
 				input: func(text string) string { return strings.Replace(text, ", sectionName: cart}", "}", 1) }}.start(t)
 			c.begin(t)
 			at := c.sessions["v1"].request(t, "/cart/add").backend
-			began := c.fresh()
+			began := c.newClient()
 			on := began.request(t, "/plain").backend
 			for range rounds {
 				for _, path := range []string{"/plain", "/cart/add", "/basket"} {

@@ -194,7 +194,7 @@ func (c *canary) tally(t *testing.T, n int, headers ...string) map[string]int {
 	t.Helper()
 	on := map[string]int{}
 	for range n {
-		on[c.of[c.fresh().request(t, "/cart/add", headers...).backend]]++
+		on[c.of[c.newClient().request(t, "/cart/add", headers...).backend]]++
 	}
 	return on
 }
@@ -204,7 +204,7 @@ func (c *canary) begin(t *testing.T) {
 	t.Helper()
 	c.sessions = map[string]*client{}
 	eventually(t, "a session is in each version", func() bool {
-		one := c.fresh()
+		one := c.newClient()
 		if version := c.of[one.request(t, "/cart/add").backend]; version != "" {
 			c.sessions[version] = one
 		}
@@ -225,8 +225,8 @@ func (c *canary) checkKept(t *testing.T, when string, names ...string) {
 	}
 }
 
-// settles waits until new sessions go where the weights say.
-func (c *canary) settles(t *testing.T, weights [3]int) {
+// awaitWeights waits until new sessions go where the weights say.
+func (c *canary) awaitWeights(t *testing.T, weights [3]int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("new sessions go by %v", weights), func() bool {
 		on := c.tally(t, 60)

@@ -25,7 +25,7 @@ func TestCanaryWeights(t *testing.T) {
 			c.weigh(t, weights)
 			c.checkKept(t, "while weights change", allVersions...)
 			if i < 4 {
-				c.settles(t, weights)
+				c.awaitWeights(t, weights)
 				c.checkKept(t, fmt.Sprint("at ", weights), allVersions...)
 			}
 		}
@@ -47,7 +47,7 @@ func TestCanaryBackends(t *testing.T) {
 	eachCanary(t, split{weights: weights}, func(t *testing.T, c *canary) {
 		c.begin(t)
 		c.weigh(t, [3]int{50, 50, 0})
-		c.settles(t, [3]int{50, 50, 0})
+		c.awaitWeights(t, [3]int{50, 50, 0})
 		c.scale(t, 2, 0, 0)
 		eventually(t, "Envoy has no host of the version", func() bool { return c.served(t, c.backends[4]) == 0 })
 		c.checkKept(t, "while a version has no host", "v1", "v2")
@@ -55,7 +55,7 @@ func TestCanaryBackends(t *testing.T) {
 		c.checkKept(t, "after the error", "v1", "v2")
 		c.scale(t, 2, 1, 0)
 		c.weigh(t, weights)
-		c.settles(t, weights)
+		c.awaitWeights(t, weights)
 		c.begin(t)
 		c.checkKept(t, "when it is back", allVersions...)
 		c.checkDrains(t)
@@ -82,7 +82,7 @@ func (c *canary) checkDrains(t *testing.T) {
 	const at = "127.0.0.3"
 	var one *client
 	eventually(t, "a session is on the host", func() bool {
-		one = c.fresh()
+		one = c.newClient()
 		return strings.HasPrefix(one.request(t, "/cart/add").backend, at+":")
 	})
 	c.scale(t, 0, 2, 1)
@@ -108,7 +108,7 @@ func TestCanaryWithoutAService(t *testing.T) {
 	eachCanary(t, split{weights: weights}, func(t *testing.T, c *canary) {
 		c.begin(t)
 		c.weigh(t, [3]int{50, 50, 0})
-		c.settles(t, [3]int{50, 50, 0})
+		c.awaitWeights(t, [3]int{50, 50, 0})
 		services := c.server.KubeClient().Kube().CoreV1().Services("app")
 		gone, err := services.Get(context.Background(), "old", metav1.GetOptions{})
 		if err == nil {
@@ -127,7 +127,7 @@ func TestCanaryWithoutAService(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.weigh(t, weights)
-		c.settles(t, weights)
+		c.awaitWeights(t, weights)
 		c.checkKept(t, "when it is back", "v1", "v2")
 		c.begin(t)
 		c.checkKept(t, "with sessions at all", allVersions...)

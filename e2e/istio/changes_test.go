@@ -30,7 +30,7 @@ func TestKeyRotation(t *testing.T) {
 	var clients []*client
 	hosts := map[*client]string{}
 	for range 12 {
-		c := m.fresh()
+		c := m.newClient()
 		hosts[c] = c.request(t, "/cart/add").backend
 		clients = append(clients, c)
 	}
@@ -57,7 +57,7 @@ func TestKeyRotation(t *testing.T) {
 	m.push(t, d)
 	eventually(t, "a token of the old key is void", func() bool {
 		all()
-		late := m.fresh()
+		late := m.newClient()
 		late.jar["cart"] = old
 		return late.request(t, "/cart/add").cookie != ""
 	})
@@ -86,7 +86,7 @@ func (m *world) drainTwo(t *testing.T, d deployment) map[string]*client {
 	t.Helper()
 	sessions := map[string]*client{}
 	for len(sessions) < 3 {
-		c := m.fresh()
+		c := m.newClient()
 		sessions[c.request(t, "/cart/add").backend] = c
 	}
 	m.endpoints(t, "be", d.withDraining(t, 2))

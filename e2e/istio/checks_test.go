@@ -16,7 +16,7 @@ const rounds = 40
 
 // sticks: a client's requests go to one host, and without its cookie they don't.
 func sticks(t *testing.T, m *world) error {
-	c := m.fresh()
+	c := m.newClient()
 	first := c.request(t, "/cart/add")
 	if first.status != http.StatusOK || first.cookie == "" {
 		return fmt.Errorf("status %d, cookie %q", first.status, first.cookie)
@@ -38,14 +38,14 @@ func sticks(t *testing.T, m *world) error {
 func (m *world) spread(t *testing.T, path string) map[string]bool {
 	hosts := map[string]bool{}
 	for range rounds {
-		hosts[m.fresh().request(t, path).backend] = true
+		hosts[m.newClient().request(t, path).backend] = true
 	}
 	return hosts
 }
 
 // forged: tokens that limpet did not sign bind to nothing, and get new ones.
 func forged(t *testing.T, m *world) error {
-	c := m.fresh()
+	c := m.newClient()
 	c.request(t, "/cart/add")
 	changed := []byte(c.jar["cart"])
 	if last := &changed[len(changed)-1]; *last == 'A' { // both have no spare bits, which would be refused without a look at the signature
@@ -57,7 +57,7 @@ func forged(t *testing.T, m *world) error {
 	for _, forgery := range []string{string(changed), pin, strings.Repeat("A", 96)} {
 		hosts := map[string]bool{}
 		for range rounds {
-			one := m.fresh()
+			one := m.newClient()
 			one.jar["cart"] = forgery
 			a := one.request(t, "/cart/add")
 			if a.cookie == "" || a.cookie == "cart="+forgery {
@@ -74,12 +74,12 @@ func forged(t *testing.T, m *world) error {
 
 // fencedFromClients: a client's pin header reaches no backend, with sessions or without, and steers nothing.
 func fencedFromClients(t *testing.T, m *world) error {
-	pin := "X-Limpet-Pin: " + base64.StdEncoding.EncodeToString([]byte(m.fresh().request(t, "/plain").backend))
+	pin := "X-Limpet-Pin: " + base64.StdEncoding.EncodeToString([]byte(m.newClient().request(t, "/plain").backend))
 	for _, path := range []string{"/plain", "/cart/add"} {
 		before := m.pins()
 		hosts := map[string]bool{}
 		for range rounds {
-			hosts[m.fresh().request(t, path, pin).backend] = true
+			hosts[m.newClient().request(t, path, pin).backend] = true
 		}
 		if m.pins() != before {
 			return fmt.Errorf("%s: the pin header reached a backend %d times", path, m.pins()-before)
@@ -94,7 +94,7 @@ func fencedFromClients(t *testing.T, m *world) error {
 // keepsPin: the pin header of a session reaches neither the backend nor the client.
 func keepsPin(t *testing.T, m *world) error {
 	before := m.pins()
-	c := m.fresh()
+	c := m.newClient()
 	for range rounds {
 		if a := c.request(t, "/cart/add"); a.pin != "" {
 			return fmt.Errorf("the client sees the pin %q", a.pin)
@@ -108,11 +108,11 @@ func keepsPin(t *testing.T, m *world) error {
 
 // fencedFromBackends: a backend's pin header reaches no client, and moves no session.
 func fencedFromBackends(t *testing.T, m *world) error {
-	c := m.fresh()
+	c := m.newClient()
 	first := c.request(t, "/cart/add")
 	other := first.backend
 	for other == first.backend {
-		other = m.fresh().request(t, "/plain").backend
+		other = m.newClient().request(t, "/plain").backend
 	}
 	plant := "X-Plant: " + base64.StdEncoding.EncodeToString([]byte(other))
 	for _, path := range []string{"/plain", "/cart/add"} {
@@ -128,7 +128,7 @@ func fencedFromBackends(t *testing.T, m *world) error {
 
 // leavesAlone: what has no policy gets no cookie, with a session's cookie or without.
 func leavesAlone(t *testing.T, m *world) error {
-	c := m.fresh()
+	c := m.newClient()
 	c.request(t, "/cart/add")
 	for range rounds {
 		if a := c.request(t, "/plain"); a.cookie != "" || a.pin != "" {

@@ -73,5 +73,5 @@ func (c *client) try(path string, headers ...string) (answer, error) {
 	return a, err
 }
 
-// fresh is a client without a session.
-func (m *world) fresh() *client { return &client{world: m, jar: map[string]string{}} }
+// newClient is a client without a session.
+func (m *world) newClient() *client { return &client{world: m, jar: map[string]string{}} }

@@ -39,7 +39,7 @@ func measureCopies(t *testing.T, what, route string, change func([]object) []obj
 		began, before := time.Now(), processorTime(t)
 		m := serve(t, d, istio, kubernetes)
 		eventually(t, "the last rule is served", func() bool {
-			a, err := m.fresh().try(fmt.Sprintf("/cart/%d/", splitRules-1))
+			a, err := m.newClient().try(fmt.Sprintf("/cart/%d/", splitRules-1))
 			return err == nil && a.status == http.StatusOK
 		})
 		live, spent := time.Since(began), processorTime(t)-before

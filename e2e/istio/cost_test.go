@@ -28,7 +28,7 @@ func BenchmarkRequest(b *testing.B) {
 			d := onVirtualService(b, "")
 			d.change = c.change
 			m := run(b, d)
-			one := m.fresh()
+			one := m.newClient()
 			one.request(b, c.path)
 			before := m.envoy.cpu(b)
 			b.ResetTimer()

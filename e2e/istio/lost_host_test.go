@@ -22,7 +22,7 @@ func (m *world) holder(t *testing.T, address string) *backend {
 // TestSessionsMoveOffDeadHosts: a session whose host refuses connections gets another and a new token at once.
 func TestSessionsMoveOffDeadHosts(t *testing.T) {
 	m := run(t, onVirtualService(t, ""))
-	c := m.fresh()
+	c := m.newClient()
 	first := c.request(t, "/cart/add")
 	m.holder(t, first.backend).server.Close()
 	moved := c.request(t, "/cart/add")
@@ -40,7 +40,7 @@ func TestSessionsMoveOffDeadHosts(t *testing.T) {
 // it is gone; it gets the policy's status.
 func TestStrictSessionsFail(t *testing.T) {
 	m := run(t, onVirtualService(t, strict))
-	c := m.fresh()
+	c := m.newClient()
 	first := c.request(t, "/cart/add")
 	lost := m.holder(t, first.backend)
 	lost.server.Close()
@@ -88,7 +88,7 @@ func checkNeedsNoRetries(t *testing.T, d deployment) {
 	t.Helper()
 	d.change = withoutKey("route")
 	m := run(t, d)
-	c := m.fresh()
+	c := m.newClient()
 	first := c.request(t, "/cart/add")
 	m.holder(t, first.backend).server.Close()
 	if a := c.request(t, "/cart/add"); a.status != http.StatusOK || a.backend == first.backend {
@@ -129,7 +129,7 @@ func TestSubsetsKeepTheirSessions(t *testing.T) {
 	}
 	sessions := map[string]*client{}
 	for len(sessions) < 2 {
-		c := m.fresh()
+		c := m.newClient()
 		sessions[half[c.request(t, "/cart/add").backend]] = c
 	}
 	m.weighSubsets(t, d, half, sessions)
@@ -184,7 +184,7 @@ func TestSplitsKeepASessionInEachPart(t *testing.T) {
 	input, _, _ = strings.Cut(input, "\n---\napiVersion: limpet.dev/v1alpha1\n")
 	d.input = swap(t, input, "  - name: cart\n", "  - name: cart\n    sessionPersistence: {cookie: {name: cart}}\n")
 	m := run(t, d)
-	c, hosts := m.fresh(), map[string]bool{}
+	c, hosts := m.newClient(), map[string]bool{}
 	for range 3 * rounds {
 		hosts[c.request(t, "/cart/add").backend] = true
 	}

@@ -49,7 +49,7 @@ func run(t testing.TB, d deployment) *world {
 	t.Helper()
 	m := start(t, d)
 	eventually(t, "a request is answered", func() bool {
-		a, err := m.fresh().try("/plain")
+		a, err := m.newClient().try("/plain")
 		return err == nil && a.status == http.StatusOK
 	})
 	return m
@@ -103,11 +103,11 @@ func (d deployment) compile(t testing.TB) []object {
 	}
 	args := slices.Concat([]string{"compile", "-t", "istio", "-f", in}, filter, d.flags)
 	command := exec.Command(shipped.limpet, args...)
-	var said bytes.Buffer
-	command.Stderr = &said
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
 	out, err := command.Output()
 	if err != nil && command.ProcessState.ExitCode() != leftOut {
-		t.Fatalf("limpet %s: %v\n%s", strings.Join(args, " "), err, said.String())
+		t.Fatalf("limpet %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
 	}
 	written := documents(t, string(out))
 	if d.change != nil {

@@ -25,11 +25,11 @@ func (d *deployment) goNative(t *testing.T, name string) {
 
 // steersNothing: the header that is the pin with limpet.wasm means nothing, whoever sends it.
 func steersNothing(t *testing.T, m *world) error {
-	c := m.fresh()
+	c := m.newClient()
 	first := c.request(t, "/cart/add")
 	other := first.backend
 	for other == first.backend {
-		other = m.fresh().request(t, "/plain").backend
+		other = m.newClient().request(t, "/plain").backend
 	}
 	pin := base64.StdEncoding.EncodeToString([]byte(other))
 	for range rounds {
@@ -39,7 +39,7 @@ func steersNothing(t *testing.T, m *world) error {
 	}
 	hosts := map[string]bool{}
 	for range rounds {
-		hosts[m.fresh().request(t, "/cart/add", "X-Limpet-Pin: "+pin).backend] = true
+		hosts[m.newClient().request(t, "/cart/add", "X-Limpet-Pin: "+pin).backend] = true
 	}
 	if len(hosts) < 2 {
 		return fmt.Errorf("a client's header steers to %v", hosts)
@@ -97,7 +97,7 @@ func TestNativeLostHosts(t *testing.T) {
 		d := onVirtualService(t, spec)
 		d.goNative(t, "liblimpet.so")
 		m := run(t, d)
-		c := m.fresh()
+		c := m.newClient()
 		first := c.request(t, "/cart/add")
 		m.holder(t, first.backend).server.Close()
 		if a := c.request(t, "/cart/add"); a.status != wants || a.backend == first.backend {
@@ -119,7 +119,7 @@ func TestNativeChanges(t *testing.T) {
 	d := onVirtualService(t, "")
 	d.goNative(t, "liblimpet.so")
 	m := run(t, d)
-	c := m.fresh()
+	c := m.newClient()
 	first := c.request(t, "/cart/add")
 	stays := func() {
 		if a := c.request(t, "/cart/add"); a.status != http.StatusOK || a.backend != first.backend {

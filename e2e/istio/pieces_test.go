@@ -101,7 +101,7 @@ func labelled(input string, b *backend, labels string) string {
 
 // staysOnDraining: a session stays on a host that begins to drain, and new ones go elsewhere.
 func staysOnDraining(t *testing.T, m *world) error {
-	c := m.fresh()
+	c := m.newClient()
 	first := c.request(t, "/cart/add")
 	input := labelled(m.input, m.holder(t, first.backend), `half: one, istio.io/draining: "true"`)
 	for _, o := range documents(t, input) {

@@ -85,7 +85,7 @@ func TestHeaderSessions(t *testing.T) {
 	d.input = virtualService(d.port, d.backends, "type: Header")
 	d.input = swap(t, d.input, "  cookie: {path: /}\n", "")
 	m := run(t, d)
-	c := m.fresh()
+	c := m.newClient()
 	c.header = "Cart"
 	first := c.request(t, "/cart/add")
 	if c.token == "" {

@@ -15,11 +15,11 @@ import (
 // isRebuilt holds that what is served is what a limpet serves that has seen nothing but the objects as they are now.
 func (w *town) isRebuilt(t *testing.T) {
 	t.Helper()
-	fresh := w.serving.Another(t)
+	another := w.serving.Another(t)
 	eventually(t, "what is served is what the objects say", func() bool {
-		return reflect.DeepEqual(served(t, w.serving, harness.EdgeGateway), served(t, fresh, harness.EdgeGateway))
+		return reflect.DeepEqual(served(t, w.serving, harness.EdgeGateway), served(t, another, harness.EdgeGateway))
 	})
-	fresh.Kill(t)
+	another.Kill(t)
 }
 
 // TestEnvoyAway: an Envoy is cut off while everything changes, and limpet is started again, so that nothing but what the Envoy says itself
@@ -29,7 +29,7 @@ func TestEnvoyAway(t *testing.T) {
 	defer w.leave(t)
 	door := newDoor(t, w.serving.Listen)
 	w.envoy = w.serving.Bootstrap(t, "--server", door.Addr().String()).Start(t)
-	w.serving.AwaitSettled(t)
+	w.serving.AwaitAcknowledged(t)
 	w.suffer(t, "an Envoy is cut off while everything changes and limpet is started again, and comes back", func() {
 		door.lead("")
 		for range harness.Size(30, 300) {
@@ -49,7 +49,7 @@ func TestLeaderKilled(t *testing.T) {
 	defer w.leave(t)
 	door := newDoor(t, w.serving.Listen)
 	w.envoy = w.serving.Bootstrap(t, "--server", door.Addr().String()).Start(t)
-	w.serving.AwaitSettled(t)
+	w.serving.AwaitAcknowledged(t)
 	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
 	isProgrammed := func() bool { return condition(w.c.get(t, gateway), "Programmed") == "True Programmed" }
 	eventually(t, "it writes statuses", func() bool { return isProgrammed() && w.serving.Metric(t, "limpet_status_writes_total") > 0 })
@@ -83,14 +83,14 @@ func TestRoutesOfNoKind(t *testing.T) {
 	w.c.remove(t, crd)
 	eventually(t, "there is no route", func() bool { return w.envoy.Stranger().Get(t, "/cart").Status == http.StatusNotFound })
 	eventually(t, "the CRD is gone", func() bool { return w.c.get(t, crd) == nil })
-	fresh := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", whole.GetName())
-	fresh.Object["spec"] = whole.Object["spec"]
-	fresh.SetAnnotations(whole.GetAnnotations())
-	resource, err := w.c.resourceOf(fresh)
+	another := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", whole.GetName())
+	another.Object["spec"] = whole.Object["spec"]
+	another.SetAnnotations(whole.GetAnnotations())
+	resource, err := w.c.resourceOf(another)
 	if err != nil {
 		t.Fatal(err)
 	}
-	create(t, resource, fresh)
+	create(t, resource, another)
 	eventually(t, "routes are taken again", func() bool { return w.c.apply(t.Context(), routeText("mark", "mark.example", "cart")) == nil })
 	w.setAll(t)
 	w.live(t)
@@ -154,7 +154,7 @@ func TestClocks(t *testing.T) {
 	defer w.leave(t)
 	for name, skew := range map[string]time.Duration{"ahead of": -50 * time.Second, "behind": 50 * time.Second} {
 		w.envoy = w.serving.Bootstrap(t).Skewed(t, skew).Start(t)
-		w.serving.AwaitSettled(t)
+		w.serving.AwaitAcknowledged(t)
 		w.suffer(t, "limpet's clock is 50 s "+name+" Envoy's", func() {
 			for range 10 {
 				w.change(t)

@@ -21,7 +21,7 @@ func TestBudgetOfOneHost(t *testing.T) {
 	for _, host := range []string{"one.example", "two.example"} {
 		eventually(t, "the older route answers at "+host, func() bool { return w.answer(t, host, "/old") == "200 first" })
 	}
-	w.serving.AwaitSettled(t)
+	w.serving.AwaitAcknowledged(t)
 	young := object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "young")
 	clients := harness.NewClients(t, 4, func(i int) func() (harness.Response, error) {
 		client := harness.NewClient(w.port)

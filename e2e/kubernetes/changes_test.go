@@ -45,7 +45,7 @@ var (
 func newTown(t *testing.T, flags ...string) *town {
 	w := foundTown(t, flags...)
 	w.envoy = w.serving.Bootstrap(t).Start(t)
-	w.serving.AwaitSettled(t)
+	w.serving.AwaitAcknowledged(t)
 	return w
 }
 
@@ -283,7 +283,7 @@ func TestRandomChanges(t *testing.T) {
 		}
 		w.live(t)
 	})
-	w.serving.AwaitSettled(t)
+	w.serving.AwaitAcknowledged(t)
 	if tally.Failed() > 0 || tally.Moved() > 0 {
 		t.Errorf("after %d changes: %v", changes, tally)
 	}

@@ -21,7 +21,7 @@ func TestDeletedKind(t *testing.T) {
 	c.set(t, strings.ReplaceAll(cartPolicy("sessionName: BASKET"), "name: cart", "name: basket"))
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client := envoy.Client()
 	home := client.Get(t, "/cart").Backend
 	basket := object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "basket")
@@ -59,13 +59,13 @@ func (c *cluster) removeKind(t *testing.T, name string) (restore func()) {
 	return func() {
 		t.Helper()
 		eventually(t, "the kind is gone", func() bool { return c.get(t, crd) == nil })
-		fresh := crd.DeepCopy()
-		fresh.Object["spec"] = whole.Object["spec"]
-		resource, err := c.resourceOf(fresh)
+		restored := crd.DeepCopy()
+		restored.Object["spec"] = whole.Object["spec"]
+		resource, err := c.resourceOf(restored)
 		if err != nil {
 			t.Fatal(err)
 		}
-		create(t, resource, fresh)
+		create(t, resource, restored)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestDeletedGrant(t *testing.T) {
 	c.set(t, stockGrant)
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client, stock := envoy.Client(), envoy.Client()
 	stock.Host = "stock.example"
 	home := client.Get(t, "/cart").Backend
@@ -141,12 +141,12 @@ func TestDeletedRing(t *testing.T) {
 	const name = "limpet-keys-of-deleted"
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.Ring{}, "--system-namespace", "default", "--keys", "secret/"+name)
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client := envoy.Client()
 	home := client.Get(t, "/cart").Backend
 	secret := object("v1", "Secret", "default", name)
 	whole := c.get(t, secret)
-	told := func() bool {
+	isReported := func() bool {
 		_, content := s.Status(t)
 		return !content && s.Metric(t, "limpet_input_errors") == 1
 	}
@@ -156,7 +156,7 @@ func TestDeletedRing(t *testing.T) {
 	}
 	eventually(t, "all is well", fine)
 	c.remove(t, secret)
-	eventually(t, "limpet status and the metric say that the Secret is gone", told)
+	eventually(t, "limpet status and the metric say that the Secret is gone", isReported)
 	s.AwaitLine(t, `.*the key ring's Secret is gone; its ring stays until this process ends.*`)
 	if at := client.Get(t, "/cart").Backend; at != home {
 		t.Errorf("the session of %s is at %s", home, at)
@@ -171,7 +171,7 @@ func TestDeletedRing(t *testing.T) {
 	}
 
 	c.remove(t, secret)
-	eventually(t, "it is told once more", told)
+	eventually(t, "it is told once more", isReported)
 	s.Another(t)
 	eventually(t, "the ring that another process made is taken", fine)
 	route := object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "cart")

@@ -73,7 +73,7 @@ func TestSessionsEnded(t *testing.T) {
 	c.remove(t, object("limpet.dev/v1alpha1", "SessionPersistencePolicy", "default", "cart"))
 }
 
-// forgetRoute makes the shop's route anew: what other tests have ended is in its status.
+// forgetRoute makes the shop's route again: what other tests have ended is in its status.
 func (c *cluster) forgetRoute(t *testing.T, shop string) {
 	t.Helper()
 	c.remove(t, object("gateway.networking.k8s.io/v1", "HTTPRoute", "default", "cart"))

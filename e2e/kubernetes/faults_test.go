@@ -161,7 +161,7 @@ func (w *town) suffer(t *testing.T, name string, do func()) {
 		do()
 		w.live(t)
 	})
-	w.serving.AwaitSettled(t)
+	w.serving.AwaitAcknowledged(t)
 	if tally.Failed() > 0 || tally.Moved() > 0 {
 		t.Errorf("%s: %v", name, tally)
 	}
@@ -220,8 +220,8 @@ func TestAPIServerInTrouble(t *testing.T) {
 	}
 }
 
-// TestOldIsTold: while the API server lets nobody read, limpet status ends with 1 and a metric says why, until it does again.
-func TestOldIsTold(t *testing.T) {
+// TestOldIsReported: while the API server lets nobody read, limpet status ends with 1 and a metric says why, until it does again.
+func TestOldIsReported(t *testing.T) {
 	c, port := openShop(t, "10.244.17.1")
 	c.keepOnlyEdge(t)
 	faulty, kubeconfig := newFaultyServer(t, c)

@@ -52,7 +52,7 @@ func TestKeysInSecret(t *testing.T) {
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.Ring{}, "--system-namespace", "default", "--keys", "secret/"+ringSecret,
 		"--rotate-keys", "30d")
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client := envoy.Client()
 	home := client.Get(t, "/cart").Backend
 	stays := func(what string) {
@@ -88,12 +88,12 @@ func TestKeysInSecret(t *testing.T) {
 	s.ServeAgain(t)
 	eventually(t, "a fresh key is in the ring", func() bool { _, r := c.ring(t); return len(r.Keys) == 2 })
 	_, rotated := c.ring(t)
-	fresh, before := rotated.Keys[0], rotated.Keys[1]
-	if time.Until(time.Unix(int64(fresh.NotBefore), 0)) < 50*time.Minute || before.ID != "next" ||
+	added, before := rotated.Keys[0], rotated.Keys[1]
+	if time.Until(time.Unix(int64(added.NotBefore), 0)) < 50*time.Minute || before.ID != "next" ||
 		time.Until(time.Unix(int64(before.NotAfter), 0)) < 30*24*time.Hour {
-		t.Errorf("the fresh key signs from %s, the one before ends at %s", fresh.NotBefore, before.NotAfter)
+		t.Errorf("the fresh key signs from %s, the one before ends at %s", added.NotBefore, before.NotAfter)
 	}
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	stays("a rotation")
 	if strings.Contains(s.Output(), secret) || strings.Contains(envoy.Log(t), secret) {
 		t.Error("a key is in a log")

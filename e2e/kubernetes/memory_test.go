@@ -78,7 +78,7 @@ func TestMemory(t *testing.T) {
 	standby := s.Another(t)
 	door := newDoor(t, s.Listen)
 	envoy := s.Bootstrap(t, "--server", door.Addr().String()).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	members := map[string][]*harness.Client{}
 	for range 60 {
 		client := envoy.Client()
@@ -125,7 +125,7 @@ func TestMemory(t *testing.T) {
 	goesOn("a fresh process", members["first"][2:])
 	time.Sleep(time.Until(begun.Add(drainLimit + 2*time.Second)))
 	if at := stays.Get(t, "/cart").Backend; at == "second" {
-		t.Errorf("a session is at a host that drains, %v after it began to: its time began anew", time.Since(begun))
+		t.Errorf("a session is at a host that drains, %v after it began to: its time began again", time.Since(begun))
 	}
 	if n := s.Metric(t, "limpet_memory_writes_total"); n > 12 || writes > 12 {
 		t.Errorf("%v and %v objects were written for two events", n, writes)

@@ -26,7 +26,7 @@ func TestNodes(t *testing.T) {
 		t.Errorf("limpet says\n%s", s.Output())
 	}
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client := envoy.Client()
 	if got := client.Get(t, "/cart"); got.Backend != "" {
 		t.Errorf("a node without a Pod answers %d", got.Status)

@@ -43,7 +43,7 @@ func TestProgrammed(t *testing.T) {
 		follower = first
 	}
 	envoy := follower.Bootstrap(t).Start(t)
-	follower.AwaitSettled(t)
+	follower.AwaitAcknowledged(t)
 	eventually(t, "an Envoy of the replica that writes no statuses has acknowledged them", is("True Programmed"))
 
 	if got := listener(); got != "True Programmed" {
@@ -139,7 +139,7 @@ func TestClassDeleted(t *testing.T) {
 	c.set(t, doomedGateway("edge", port))
 	serving := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := serving.Bootstrap(t).Start(t)
-	serving.AwaitSettled(t)
+	serving.AwaitAcknowledged(t)
 	class := object("gateway.networking.k8s.io/v1", "GatewayClass", "", "doomed")
 	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
 	eventually(t, "the class is protected", func() bool { return len(c.get(t, class).GetFinalizers()) == 1 })

@@ -30,7 +30,7 @@ func TestRejected(t *testing.T) {
 	c.set(t, slice("10.244.9.1", "10.244.9.2"))
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client := envoy.Client()
 	home := client.Get(t, "/cart").Backend
 
@@ -38,12 +38,12 @@ func TestRejected(t *testing.T) {
 		taken.Addr().(*net.TCPAddr).Port), 1)
 	c.set(t, bad)
 	gateway := object("gateway.networking.k8s.io/v1", "Gateway", "default", "edge")
-	said := func() string {
+	message := func() string {
 		now := c.get(t, gateway)
 		return condition(now, "Programmed") + ": " + message(now, "Programmed")
 	}
 	eventually(t, "the Gateway is not programmed, in Envoy's words", func() bool {
-		return strings.HasPrefix(said(), "False ") && strings.Contains(said(), "ddress already in use")
+		return strings.HasPrefix(message(), "False ") && strings.Contains(message(), "ddress already in use")
 	})
 	eventually(t, "people hear of it", func() bool {
 		return slices.ContainsFunc(c.list(t, object("events.k8s.io/v1", "Event", "default", "")), func(e unstructured.Unstructured) bool {
@@ -72,7 +72,7 @@ func TestRejected(t *testing.T) {
 	harness.RecordResult(t, "Envoy rejects a listener, and other changes go on (limpet serve)", harness.Result{
 		Requests: 3, Sessions: 1, Changes: 3, Faults: 1, Note: "told in Envoy's words once, sent once, taken back when it is mended",
 	})
-	eventually(t, "it is programmed again", func() bool { return strings.HasPrefix(said(), "True ") })
+	eventually(t, "it is programmed again", func() bool { return strings.HasPrefix(message(), "True ") })
 	if at := client.Get(t, "/cart").Backend; at != home {
 		t.Errorf("the session of %s is at %s", home, at)
 	}

@@ -126,14 +126,14 @@ func (c *cluster) checkStatuses(t *testing.T, admin string) {
 	if code != 1 {
 		t.Errorf("exit code %d, and there is no Envoy", code)
 	}
-	var said struct {
+	var answer struct {
 		Replicas []struct {
 			Replica string
 			Status  struct{ Gateways []struct{ Gateway string } }
 		}
 	}
 	_, stdout, stderr = harness.Limpet(t, nil, "status", "--kubeconfig", admin, "-n", "asked", "-o", "json")
-	if err := json.Unmarshal([]byte(stdout), &said); err != nil || len(said.Replicas) != 2 || len(said.Replicas[1].Status.Gateways) != 1 {
+	if err := json.Unmarshal([]byte(stdout), &answer); err != nil || len(answer.Replicas) != 2 || len(answer.Replicas[1].Status.Gateways) != 1 {
 		t.Errorf("as JSON: %v\n%s%s", err, stdout, stderr)
 	}
 	c.set(t, lister)
@@ -174,18 +174,18 @@ func (c *cluster) checkReading(t *testing.T, admin string) {
 		return fmt.Sprintf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	eventually(t, "limpet serve has kept the name", func() bool { return strings.Contains(ask(), "CART-") })
-	if said := ask(); !strings.Contains(said, "by the options and the memory of 'limpet serve' in Pod asked/one") || strings.Contains(said, "not known here") {
-		t.Errorf("of limpet serve: %s", said)
+	if answer := ask(); !strings.Contains(answer, "by the options and the memory of 'limpet serve' in Pod asked/one") || strings.Contains(answer, "not known here") {
+		t.Errorf("of limpet serve: %s", answer)
 	}
 	_, stdout, stderr := harness.Limpet(t, nil, "check", "--kubeconfig", admin, "--system-namespace", "asked", "-n", "asked", "-o", "json")
 	if !strings.Contains(stdout, `"10.0.9.`) {
 		t.Errorf("the Gateway has no address of the pool of limpet serve:\n%s%s", stdout, stderr)
 	}
-	if said := ask("-t", "istio"); !strings.Contains(said, "by the options of 'limpet serve' in Pod asked/one; it serves Envoys of its own") ||
-		!strings.Contains(said, "exit code 0") {
-		t.Errorf("of Istio's proxies: %s", said)
+	if answer := ask("-t", "istio"); !strings.Contains(answer, "by the options of 'limpet serve' in Pod asked/one; it serves Envoys of its own") ||
+		!strings.Contains(answer, "exit code 0") {
+		t.Errorf("of Istio's proxies: %s", answer)
 	}
-	if said := ask("--controller-name", "limpet.dev/other"); !strings.Contains(said, "not known here: no limpet serve of the controllerName limpet.dev/other runs there") {
-		t.Errorf("of another: %s", said)
+	if answer := ask("--controller-name", "limpet.dev/other"); !strings.Contains(answer, "not known here: no limpet serve of the controllerName limpet.dev/other runs there") {
+		t.Errorf("of another: %s", answer)
 	}
 }

@@ -161,7 +161,7 @@ func TestServe(t *testing.T) {
 	c.set(t, slice("10.244.0.1", "10.244.0.2"))
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default")
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client := envoy.Client()
 	home := client.Get(t, "/cart").Backend
 	for range 10 {

@@ -80,7 +80,7 @@ func (w *speedWorld) serveAnew(t *testing.T, filter []string, routes string) {
 		status, _ = w.getPath(t, host, path)
 	}
 	fmt.Printf("shapes: an Envoy starts in %d ms\n", time.Since(begun).Milliseconds())
-	w.serving.AwaitSettled(t)
+	w.serving.AwaitAcknowledged(t)
 	w.serving.AwaitEnvoy(t, "e2e", func(e harness.ServedEnvoy) bool {
 		return e.Routes == routes || routes == "" && strings.HasPrefix(e.Routes, "whole")
 	})

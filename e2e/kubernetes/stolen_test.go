@@ -70,7 +70,7 @@ func TestStolenSecret(t *testing.T) {
 	asShop := flags("default", "limpet-edge")
 	own := s.BootstrapOf(t, harness.EdgeGateway, port, shops, asShop...).Start(t)
 	mallorys := s.BootstrapOf(t, "evil/gw", evilPort, stolen, append(flags("evil", "limpet-gw"), "--admin=all")...).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 
 	dump := mallorys.Admin(t, "/config_dump")
 	roots, err := token.ParseRoots(stolen)

@@ -153,7 +153,7 @@ func TestTokens(t *testing.T) {
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default",
 		"--tls-cert", "secret/xds-tls", "--token-audience", audience)
 	envoy := s.Bootstrap(t, "--token-file", file, "--tls-ca", filepath.Join(folder, "server-ca.crt"), "--server-name", "localhost").Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client := envoy.Client()
 	client.Get(t, "/cart")
 
@@ -215,7 +215,7 @@ func TestTLSInSecret(t *testing.T) {
 	s := harness.ServeCluster(t, c.Kubeconfig(standin.AdminToken), port, harness.NewRing("k"), "--system-namespace", "default", "--tls-cert", "secret/xds-mtls")
 	envoy := s.Bootstrap(t, "--tls-cert", folder+"/edge.crt", "--tls-key", folder+"/edge.key", "--tls-ca", folder+"/server-ca.crt",
 		"--server-name", "localhost").Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 
 	next := c.setTLSSecret(t, "xds-mtls", second, second)
 	as := func(folder string, authority *harness.Authority) error {

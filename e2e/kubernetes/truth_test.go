@@ -268,7 +268,7 @@ func TestWhatItSaysIsSo(t *testing.T) {
 	w := newWitness(t)
 	steps := harness.Size(25, 300)
 	sessions, ended := 0, 0
-	settle := func(what string) {
+	awaitAgreement := func(what string) {
 		t.Helper()
 		var lies []string
 		for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
@@ -294,12 +294,12 @@ func TestWhatItSaysIsSo(t *testing.T) {
 			}
 		}
 	}
-	settle("at the beginning")
+	awaitAgreement("at the beginning")
 	pending := false // sessions have ended since the client was last answered
 	_, _ = begins()
 	for i := range steps {
 		what := fmt.Sprintf("step %d: %s", i, w.step(t))
-		settle(what)
+		awaitAgreement(what)
 		pending = pending || w.ends
 		if is, known := begins(); known {
 			if sessions++; is != pending {

@@ -121,7 +121,7 @@ spec:
 		t.Errorf("with Pods limpet says\n%s", s.Output())
 	}
 	envoy := s.Bootstrap(t).Start(t)
-	s.AwaitSettled(t)
+	s.AwaitAcknowledged(t)
 	client := envoy.Client()
 	home := client.Get(t, "/cart").Backend
 	var left []string

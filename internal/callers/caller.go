@@ -145,11 +145,11 @@ func (c *Caller) Close() error {
 
 // Read reads as much as the caller may send now, and waits until it may.
 func (c *Caller) Read(to []byte) (int, error) {
-	room, err := c.await(len(to))
+	available, err := c.await(len(to))
 	if err != nil {
 		return 0, err
 	}
-	n, err := c.Conn.Read(to[:room])
+	n, err := c.Conn.Read(to[:available])
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	now := time.Now()
@@ -159,7 +159,7 @@ func (c *Caller) Read(to []byte) (int, error) {
 }
 
 // await waits until the caller may send something, and gives how many bytes of a number.
-func (c *Caller) await(number int) (room int, err error) {
+func (c *Caller) await(number int) (available int, err error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	for !c.ended {

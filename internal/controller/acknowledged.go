@@ -33,17 +33,17 @@ func (c *Controller) Acknowledged() {
 	c.AcknowledgedElsewhere()
 }
 
-// AcknowledgedElsewhere says that Envoys of other processes may have acknowledged listeners. Statuses are written anew
+// AcknowledgedElsewhere says that Envoys of other processes may have acknowledged listeners. Statuses are written again
 // where that changes them.
 func (c *Controller) AcknowledgedElsewhere() {
-	if c.Notify != nil && c.lookAtAcknowledged(time.Now()) {
+	if c.Notify != nil && c.checkAcknowledged(time.Now()) {
 		c.Changed()
 	}
 }
 
-// lookAtAcknowledged brings up to date of which Gateways no Envoy has acknowledged the listeners; true if others than
+// checkAcknowledged brings up to date of which Gateways no Envoy has acknowledged the listeners; true if others than
 // before.
-func (c *Controller) lookAtAcknowledged(now time.Time) (different bool) {
+func (c *Controller) checkAcknowledged(now time.Time) (different bool) {
 	held := c.Server.Acknowledged()
 	if c.Elsewhere != nil {
 		for gateway, listeners := range c.Elsewhere() {
@@ -93,7 +93,7 @@ func (a *acknowledged) noteCompiled(all []*envoy.Served) {
 // unacknowledged lists the Gateways whose listeners no Envoy has acknowledged, and makes statuses be computed again
 // when the first grace ends.
 func (c *Controller) unacknowledged(now time.Time) map[string]compiler.Unacknowledged {
-	c.lookAtAcknowledged(now)
+	c.checkAcknowledged(now)
 	a := &c.acknowledged
 	a.lock.Lock()
 	defer a.lock.Unlock()

@@ -258,10 +258,10 @@ func connectWilling(b *testing.B, c *Controller, gateway string) (disconnect fun
 				return
 			}
 			_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: response.GetTypeUrl(), ResponseNonce: response.GetNonce()})
-			var fresh []string
+			var added []string
 			for _, r := range response.GetResources() {
 				if !known[response.GetTypeUrl()+r.GetName()] {
-					known[response.GetTypeUrl()+r.GetName()], fresh = true, append(fresh, r.GetName())
+					known[response.GetTypeUrl()+r.GetName()], added = true, append(added, r.GetName())
 				}
 			}
 			ask := func(t xds.Type, names []string) {
@@ -271,12 +271,12 @@ func connectWilling(b *testing.B, c *Controller, gateway string) (disconnect fun
 			}
 			switch response.GetTypeUrl() {
 			case xds.Cluster.URL():
-				ask(xds.Endpoint, fresh)
+				ask(xds.Endpoint, added)
 			case xds.Listener.URL():
 				if slices.ContainsFunc(response.GetResources(), isSharded) {
 					_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: xds.ScopedRoutes.URL()})
 				} else {
-					ask(xds.Routes, fresh) // which have the names of their listeners
+					ask(xds.Routes, added) // which have the names of their listeners
 				}
 				ask(xds.Filter, []string{"limpet"})
 			}

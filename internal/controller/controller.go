@@ -13,14 +13,11 @@
 package controller
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/netip"
-	"reflect"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,39 +30,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/xds"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
-
-// Input is all that a compilation reads.
-type Input struct {
-	Keys policyconfig.Keys
-	// Ring is the ring of these keys, be it sealed there or not; none where Envoys have their own.
-	Ring policyconfig.KeyRing
-	// Scopes, if there is something, has Gateways get their part of the keys in place of these.
-	Scopes *compiler.ScopeKeys
-	// Fingerprints are those of the keys.
-	Fingerprints keyfile.Fingerprints
-	Sources      []compiler.Source
-	// Nodes are the machines of the cluster that the sources are of; nil where they are not known.
-	Nodes *compiler.Nodes
-}
-
-// equal tells whether two are the same.
-func (in *Input) equal(other *Input) bool {
-	return slices.EqualFunc(in.Sources, other.Sources, func(a, b compiler.Source) bool {
-		return a.Name == b.Name && sameBytes(a.Data, b.Data)
-	}) && reflect.DeepEqual(in.Keys, other.Keys) && reflect.DeepEqual(in.Scopes, other.Scopes) && in.Nodes == other.Nodes
-}
-
-// sameBytes compares contents, which mostly are the same slice.
-func sameBytes(a, b []byte) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || bytes.Equal(a, b))
-}
-
-// Changes tells when the input changes.
-type Changes interface {
-	// Next waits for a change to what it told of last, and gives the time of the first sign of it; false when ctx ends or
-	// a time that is not zero has come.
-	Next(ctx context.Context, until time.Time) (since time.Time, changed bool)
-}
 
 // DefaultGrace is how long a Gateway stays Programmed without an Envoy, unless somebody chooses otherwise.
 const DefaultGrace = 30 * time.Second
@@ -152,10 +116,10 @@ type remembered struct {
 	unused    time.Duration                 // the longest that a session of what is published goes on without a request
 	unusable  map[netip.AddrPort]string     // addresses at which no listener can be, with the reason
 	// since when there are addresses that Envoys may not know to be other pods'; zero for none
-	unsettled time.Time
-	// unserved says that some of these were found after what is published was made, and news that there is something that
+	unacknowledged time.Time
+	// unserved says that some of these were found after what is published was made, and changes that there is something that
 	// statuses may depend on.
-	unserved, news bool
+	unserved, changes bool
 	// refused is what of the input is not in effect, since that time.
 	refused      []string
 	refusedSince time.Time
@@ -266,13 +230,13 @@ func (c *Controller) pass(since time.Time) {
 		c.printEnded(p)
 		what, err = c.publish(since, p)
 	}
-	said := c.loop.failure
+	reason := c.loop.failure
 	c.loop.failure = ""
 	if err != nil {
 		c.loop.failure = err.Error()
 	}
 	switch {
-	case err != nil && c.loop.failure == said: // it is tried again
+	case err != nil && c.loop.failure == reason: // it is tried again
 		c.loop.changes--
 	case err != nil:
 		c.printFailure(err)

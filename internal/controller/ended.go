@@ -26,7 +26,7 @@ func (c *Controller) Ended() map[object.Ref]compiler.Ended {
 // noteEnded notes the routes of whose sessions a pass has ended some.
 func (c *Controller) noteEnded(p *pass) {
 	r := &c.remembered
-	r.news = r.news || len(p.update.Ended) > 0
+	r.changes = r.changes || len(p.update.Ended) > 0
 	maps.DeleteFunc(r.ended, func(_ object.Ref, e compiler.Ended) bool { return p.now.Sub(e.At) >= compiler.TellEnded })
 	for ref, e := range p.update.Ended {
 		p.ended = append(p.ended, compiler.Problem{

@@ -51,7 +51,7 @@ func TestEnded(t *testing.T) {
 				return p
 			}
 			var current json.RawMessage
-			told := func() string {
+			reported := func() string {
 				checked, err := c.Statuses(func(object.Ref) json.RawMessage { return current }, nil, false)
 				if err != nil {
 					t.Fatal(err)
@@ -64,8 +64,8 @@ func TestEnded(t *testing.T) {
 				_, rest, _ := strings.Cut(string(current), v1alpha1.ConditionSessionsEnded)
 				return rest
 			}
-			if take(sessionText, ring); told() != "" {
-				t.Errorf("%s: before the edit it says %s", name, told())
+			if take(sessionText, ring); reported() != "" {
+				t.Errorf("%s: before the edit it says %s", name, reported())
 			}
 			asked = 0
 			p := take(edit.text, edit.ring)
@@ -79,17 +79,17 @@ func TestEnded(t *testing.T) {
 			if got := p.ended[0].String(); got != want || p.ended[0].Code != report.SessionsEnd {
 				t.Errorf("%s: it says %q, want %q", name, got, want)
 			}
-			if text, err := json.Marshal(edit.want); err != nil || !strings.Contains(told(), string(text)) {
+			if text, err := json.Marshal(edit.want); err != nil || !strings.Contains(reported(), string(text)) {
 				t.Errorf("%s: the route has %s", name, current)
 			}
 			asked = 0
 			time.Sleep(compiler.TellEnded - 2*time.Second)
-			if synctest.Wait(); asked > 0 || told() == "" {
-				t.Errorf("%s: before a day is over statuses are asked for %d times, and it says %q", name, asked, told())
+			if synctest.Wait(); asked > 0 || reported() == "" {
+				t.Errorf("%s: before a day is over statuses are asked for %d times, and it says %q", name, asked, reported())
 			}
 			time.Sleep(2 * time.Second)
-			if synctest.Wait(); asked != 1 || told() != "" || len(c.Ended()) > 0 {
-				t.Errorf("%s: after a day statuses are asked for %d times, and it says %q", name, asked, told())
+			if synctest.Wait(); asked != 1 || reported() != "" || len(c.Ended()) > 0 {
+				t.Errorf("%s: after a day statuses are asked for %d times, and it says %q", name, asked, reported())
 			}
 		})
 	}

@@ -176,7 +176,7 @@ func (h *held) say(found compiler.Errors, stderr io.Writer) {
 		return
 	}
 	message.PrintProblems(stderr, found, message.Style{})
-	said := map[string]bool{}
+	printed := map[string]bool{}
 	for _, p := range found {
 		what, others := p.File, "other files' changes go on"
 		_, was := h.before(p.File)
@@ -187,8 +187,8 @@ func (h *held) say(found compiler.Errors, stderr io.Writer) {
 		if was {
 			goesOn = "what it said before keeps serving"
 		}
-		if !said[what] {
-			said[what] = true
+		if !printed[what] {
+			printed[what] = true
 			message.Printf(stderr, "%s is not taken over: %s; %s", what, goesOn, others)
 		}
 	}

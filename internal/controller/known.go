@@ -11,11 +11,11 @@ import (
 // Known is what verdicts depend on besides objects and options: whose names and addresses are kept, and what is
 // remembered of pods. Objects say all else. No key is in it.
 type Known struct {
-	Incumbents *compiler.Incumbents                    `json:"incumbents,omitempty"`
-	Owners     map[compiler.HostKey]compiler.HostOwner `json:"owners,omitempty"`
-	Draining   map[compiler.HostKey]time.Time          `json:"draining,omitempty"`
-	Left       map[string]*compiler.SelectedPod        `json:"left,omitempty"`
-	Nodes      *compiler.Nodes                         `json:"nodes,omitempty"`
+	Holders  *compiler.Holders                       `json:"holders,omitempty"`
+	Owners   map[compiler.HostKey]compiler.HostOwner `json:"owners,omitempty"`
+	Draining map[compiler.HostKey]time.Time          `json:"draining,omitempty"`
+	Left     map[string]*compiler.SelectedPod        `json:"left,omitempty"`
+	Nodes    *compiler.Nodes                         `json:"nodes,omitempty"`
 	// Own and Remote are those of compiler.Served.
 	Own    []netip.AddrPort `json:"own,omitempty"`
 	Remote bool             `json:"remote,omitempty"`
@@ -30,7 +30,7 @@ func (c *Controller) Known() Known {
 		return Known{}
 	}
 	k := Known{
-		Incumbents: r.follower.Incumbents(), Draining: c.Memory.Draining.Since, Nodes: r.input.Nodes,
+		Holders: r.follower.Holders(), Draining: c.Memory.Draining.Since, Nodes: r.input.Nodes,
 		Own: c.Served.Own, Remote: c.Served.Remote,
 		Owners: map[compiler.HostKey]compiler.HostOwner{}, Left: map[string]*compiler.SelectedPod{},
 	}
@@ -49,7 +49,7 @@ func (c *Controller) Known() Known {
 
 // Set puts what is known into the options of a compilation of the same objects, so that it comes to the same verdicts.
 func (k *Known) Set(o *compiler.Options) {
-	o.Incumbents = k.Incumbents
+	o.Holders = k.Holders
 	maps.DeleteFunc(k.Left, func(_ string, pod *compiler.SelectedPod) bool { return pod == nil })
 	o.Envoy = &compiler.EnvoyOptions{Admin: compiler.NoAdmin, Served: &compiler.Served{
 		Owners: k.Owners, Draining: k.Draining, Selection: compiler.NewSelection(k.Left), Nodes: k.Nodes, Own: k.Own,

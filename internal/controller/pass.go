@@ -49,11 +49,11 @@ func (c *Controller) compile(in Input) (*pass, error) {
 	p.repeats = r.input != nil && isSameList(r.input.Sources, in.Sources)
 	r.input = &in
 	c.acknowledged.noteCompiled(p.result.Served)
-	c.awaitSettled(p)
+	c.awaitAcknowledged(p)
 	if len(r.unusable) > 0 {
 		p.comeBy(p.now.Add(probeEvery))
 	}
-	return p, c.Memory.Draining.See(p.result.Draining, p.now)
+	return p, c.Memory.Draining.Update(p.result.Draining, p.now)
 }
 
 func isSameList(a, b []compiler.Source) bool {
@@ -69,7 +69,7 @@ func (c *Controller) fill(p *pass) (err error) {
 			return err
 		}
 	}
-	if err := c.settle(); err != nil {
+	if err := c.confirm(); err != nil {
 		return err
 	}
 	if c.Probe {
@@ -92,7 +92,7 @@ func (c *Controller) fill(p *pass) (err error) {
 func (c *Controller) options(in Input) compiler.Options {
 	o, served := c.Options(in), c.Served
 	o.Envoy.Served = &served
-	o.Incumbents, o.HoldInvalid = &compiler.Incumbents{}, !c.Admitted
+	o.Holders, o.HoldInvalid = &compiler.Holders{}, !c.Admitted
 	o.AssumeAdmitted, o.AllowEmpty = o.AssumeAdmitted || c.Admitted, o.AllowEmpty || c.Admitted
 	return o
 }
@@ -104,13 +104,13 @@ func (c *Controller) update(p *pass) error {
 	}
 	r := &c.remembered
 	kept, none := c.keeping.begin(c.Server)
-	moved, err := c.Memory.Owners.See(p.update.OtherPods, p.update.Whole, p.now, kept)
+	moved, err := c.Memory.Owners.Update(p.update.OtherPods, p.update.Whole, p.now, kept)
 	if len(moved) == 0 || err != nil {
 		none()
 	}
 	c.keeping.withhold(c.Server)
 	r.unserved = r.unserved || len(moved) > 0
-	if err = errors.Join(err, c.Memory.Selected.See(p.update.Selection)); err != nil || len(moved) == 0 {
+	if err = errors.Join(err, c.Memory.Selected.Update(p.update.Selection)); err != nil || len(moved) == 0 {
 		return err
 	}
 	return c.follow(p, moved)
@@ -135,7 +135,7 @@ func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
 	r.ring = p.input.Ring
 	c.noteEnded(p)
 	p.warnings = append(p.warnings, p.update.NewWarnings...)
-	r.news = r.news || p.update.OtherStatuses
+	r.changes = r.changes || p.update.OtherStatuses
 	return nil
 }
 
@@ -151,31 +151,31 @@ func (p *pass) listFiles() []string {
 // Addresses that have passed to other pods are settled once all Envoys know it. The controller checks soon, then less
 // and less often: nothing but forgetting the difference is left to do then.
 const (
-	settleSoon = 100 * time.Millisecond
-	settleLate = time.Minute
+	confirmSoon = 100 * time.Millisecond
+	confirmLate = time.Minute
 )
 
-// settle forgets which addresses are not settled, if all Envoys that are connected have the session policies that they
+// confirm forgets which addresses are not settled, if all Envoys that are connected have the session policies that they
 // are served last.
-func (c *Controller) settle() error {
+func (c *Controller) confirm() error {
 	isBehind := func(s xds.ClientStatus) bool { return !c.Server.HasLatestRoutes(s) }
 	r := &c.remembered
-	if r.unsettled.IsZero() || r.unserved || !c.keeping.isDone() || slices.ContainsFunc(c.Server.Clients(), isBehind) {
+	if r.unacknowledged.IsZero() || r.unserved || !c.keeping.isDone() || slices.ContainsFunc(c.Server.Clients(), isBehind) {
 		return nil
 	}
 	_, err := c.Memory.Owners.Confirm()
 	return err
 }
 
-// awaitSettled has another pass made soon if there are addresses that are not settled.
-func (c *Controller) awaitSettled(p *pass) {
+// awaitAcknowledged has another pass made soon if there are addresses that are not settled.
+func (c *Controller) awaitAcknowledged(p *pass) {
 	r := &c.remembered
-	if !p.result.Unsettled || !c.Memory.Owners.IsPending() {
-		r.unsettled = time.Time{}
+	if !p.result.Unacknowledged || !c.Memory.Owners.IsPending() {
+		r.unacknowledged = time.Time{}
 		return
 	}
-	if r.unsettled.IsZero() {
-		r.unsettled = p.now
+	if r.unacknowledged.IsZero() {
+		r.unacknowledged = p.now
 	}
-	p.comeBy(p.now.Add(min(max(p.now.Sub(r.unsettled), settleSoon), settleLate)))
+	p.comeBy(p.now.Add(min(max(p.now.Sub(r.unacknowledged), confirmSoon), confirmLate)))
 }

@@ -53,8 +53,8 @@ func takeFiles(t *testing.T, c *Controller, files ...string) *pass {
 	return p
 }
 
-// listTold names the objects of which something new is said.
-func listTold(p *pass) (objects []string) {
+// listReported names the objects of which something new is said.
+func listReported(p *pass) (objects []string) {
 	for _, w := range p.warnings {
 		objects = append(objects, w.Object)
 	}
@@ -86,7 +86,7 @@ func TestUnusableAddresses(t *testing.T) {
 	if got := len(next.Served[0].Listeners); got != 1 || next.Until.IsZero() {
 		t.Errorf("%d listeners, want that of namespace a; again at %v", got, next.Until)
 	}
-	if got := strings.Join(listTold(second), ", "); !strings.Contains(got, "Gateway b/gw, Gateway c/gw, Gateway d/gw") {
+	if got := strings.Join(listReported(second), ", "); !strings.Contains(got, "Gateway b/gw, Gateway c/gw, Gateway d/gw") {
 		t.Errorf("told are %s", got)
 	}
 	if endpoints := next.Served[0].Endpoints; !strings.Contains(string(endpoints[0].Content), "10.0.0.13") {
@@ -175,10 +175,10 @@ func TestOthersFaults(t *testing.T) {
 			t.Errorf("namespace a is told: %s", w)
 		}
 	}
-	told := listTold(p)
+	reported := listReported(p)
 	for _, object := range []string{"Gateway b/theirs", "HTTPRoute b/regex"} {
-		if !slices.Contains(told, object) {
-			t.Errorf("nothing is said of %q: %v", object, told)
+		if !slices.Contains(reported, object) {
+			t.Errorf("nothing is said of %q: %v", object, reported)
 		}
 	}
 }

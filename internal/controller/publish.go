@@ -13,14 +13,14 @@ import (
 // different; empty for nothing. It does not wait for Envoys.
 func (c *Controller) publish(since time.Time, p *pass) (string, error) {
 	c.lock.Lock()
-	news := c.remembered.news
-	c.remembered.news = false
+	changes := c.remembered.changes
+	c.remembered.changes = false
 	changed, different := c.serve(since, p)
 	err := c.Memory.Owners.Keep()
 	served := len(c.remembered.published)
 	c.lock.Unlock()
 	c.tellKeys(p.input.Fingerprints)
-	if news {
+	if changes {
 		c.Changed()
 	}
 	switch {

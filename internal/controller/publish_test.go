@@ -43,21 +43,21 @@ func newController(t testing.TB) (*Controller, policyconfig.Keys) {
 // apply makes a pass of a file, and publishes it.
 func apply(t *testing.T, c *Controller, keys policyconfig.Keys, text string) string {
 	t.Helper()
-	_, said := takeInput(t, c, Input{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(text)}}})
-	return said
+	_, printed := takeInput(t, c, Input{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(text)}}})
+	return printed
 }
 
 // takeInput makes a pass of an input, and publishes it.
-func takeInput(t *testing.T, c *Controller, in Input) (p *pass, said string) {
+func takeInput(t *testing.T, c *Controller, in Input) (p *pass, printed string) {
 	t.Helper()
 	p, err := c.compile(in)
 	if err == nil {
-		said, err = c.publish(time.Now(), p)
+		printed, err = c.publish(time.Now(), p)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, said
+	return p, printed
 }
 
 func names(s *xds.Snapshot, t xds.Type) string {
@@ -73,8 +73,8 @@ func names(s *xds.Snapshot, t xds.Type) string {
 func TestPublish(t *testing.T) {
 	o, keys := newController(t)
 	text := readGateways(t)
-	if said := apply(t, o, keys, text); !strings.HasSuffix(said, "2 of 2 Gateways have changed") {
-		t.Error(said)
+	if printed := apply(t, o, keys, text); !strings.HasSuffix(printed, "2 of 2 Gateways have changed") {
+		t.Error(printed)
 	}
 	one, two := o.Server.Latest("default/one"), o.Server.Latest("default/two")
 	for _, c := range []struct {
@@ -103,9 +103,9 @@ func TestPublish(t *testing.T) {
 	if body := two.Resources(xds.Routes)[0].Body().String(); strings.Contains(body, "CART") {
 		t.Error("a Gateway's proxies get another's session policies")
 	}
-	said := apply(t, o, keys, strings.Replace(text, "sessionName: CART", "sessionName: BASKET", 1))
-	if !strings.HasSuffix(said, "1 of 2 Gateways have changed") || o.Server.Latest("default/two") != two {
-		t.Error(said)
+	printed := apply(t, o, keys, strings.Replace(text, "sessionName: CART", "sessionName: BASKET", 1))
+	if !strings.HasSuffix(printed, "1 of 2 Gateways have changed") || o.Server.Latest("default/two") != two {
+		t.Error(printed)
 	}
 	if next := o.Server.Latest("default/one"); next.Resources(xds.Listener)[0].Version != one.Resources(xds.Listener)[0].Version {
 		t.Error("another policy is another listener")
@@ -116,10 +116,10 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestIncumbentsOfServe: a session keeps its name when an older route comes to want it, for as long as limpet serves.
+// TestHoldersOfServe: a session keeps its name when an older route comes to want it, for as long as limpet serves.
 //
 // requirements: S28, S75
-func TestIncumbentsOfServe(t *testing.T) {
+func TestHoldersOfServe(t *testing.T) {
 	const thief = "\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\n" +
 		"metadata: {name: thief, namespace: default, creationTimestamp: \"1990-01-01T00:00:00Z\"}\n" +
 		"spec: {parentRefs: [{name: one}], rules: [{matches: [{headers: [{name: x, value: v}]}], backendRefs: [{name: search, port: 80}], " +

@@ -41,7 +41,7 @@ func (c *Controller) Statuses(
 	}
 	served.Ended = c.Ended()
 	c.rejected.Store(len(served.Rejected) > 0)
-	checked, err := c.check(&o, some, all)
+	checked, err := c.checkStatuses(&o, some, all)
 	if err == nil {
 		c.statuses.note(checked, c.Changed)
 	}
@@ -109,7 +109,7 @@ func (s *statuses) note(checked *compiler.CheckResult, ask func()) {
 	}
 }
 
-func (c *Controller) check(o *compiler.Options, some []object.Ref, all bool) (*compiler.CheckResult, error) {
+func (c *Controller) checkStatuses(o *compiler.Options, some []object.Ref, all bool) (*compiler.CheckResult, error) {
 	decided, sources := c.recall(o, some, all)
 	switch {
 	case decided != nil:
@@ -138,7 +138,7 @@ func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*
 	}
 	served.Draining, served.Owners = c.Memory.Draining.Since, maps.Clone(c.Memory.Owners.Of)
 	served.Selection = c.Memory.Selected.Now
-	served.Nodes, o.Incumbents = r.input.Nodes, r.follower.Incumbents()
+	served.Nodes, o.Holders = r.input.Nodes, r.follower.Holders()
 	return nil, r.input.Sources
 }
 

@@ -19,7 +19,7 @@ type turns struct {
 	// last are the namespaces that the last pass was for.
 	last []string
 	// Until apart each namespace has a pass of its own. Until rests the namespaces wait that have used much.
-	apart, rests time.Time
+	separateUntil, restUntil time.Time
 }
 
 // use is how many bytes of a namespace were compiled, and how long the passes took that were for it alone.
@@ -37,14 +37,14 @@ const (
 	// longestWait is how long a change waits for its turn at most: a namespace that changes a little all the time holds
 	// nobody back for good.
 	longestWait = 2 * time.Second
-	// halved is how long it takes until what a namespace has used counts for half.
-	halved = 2 * time.Second
+	// halfLife is how long it takes until what a namespace has used counts for half.
+	halfLife = 2 * time.Second
 	// longPass is how long a pass for several namespaces may take. After a longer one each has its own for a while, for
 	// one of them is what takes so long.
 	longPass = 100 * time.Millisecond
 	// A namespace whose passes took muchTime rests after each pass, restTimes as long as the pass took. Its changes
 	// meanwhile become one, and others rarely wait for its passes.
-	muchTime  = 200 * time.Millisecond
+	restAfter = 200 * time.Millisecond
 	restTimes = 4
 )
 
@@ -60,7 +60,7 @@ func (t *turns) take(
 		awake := t.leaveOutResting(sizes, at)
 		chosen = t.choose(awake, at)
 		if len(chosen) == 0 {
-			next = t.rests
+			next = t.restUntil
 		}
 	}
 	t.last = slices.Sorted(maps.Keys(chosen))
@@ -87,27 +87,27 @@ func (t *turns) take(
 func (t *turns) end(at time.Time, took time.Duration) {
 	switch {
 	case len(t.last) > 1 && took >= longPass:
-		t.apart = at.Add(halved)
+		t.separateUntil = at.Add(halfLife)
 	case len(t.last) == 1:
 		had := t.used[t.last[0]]
 		had.took += took
-		if t.used[t.last[0]] = had; t.hasHadMuch(t.last[0]) {
-			t.rests = at.Add(restTimes * took)
+		if t.used[t.last[0]] = had; t.hasUsedMuch(t.last[0]) {
+			t.restUntil = at.Add(restTimes * took)
 		}
 	}
 }
 
-// hasHadMuch tells whether a namespace has used much time while others have changed something, too. Objects without a
+// hasUsedMuch tells whether a namespace has used much time while others have changed something, too. Objects without a
 // namespace are the operator's, and always go first.
-func (t *turns) hasHadMuch(namespace string) bool {
-	return namespace != "" && t.used[namespace].took >= muchTime && len(t.used) > 1
+func (t *turns) hasUsedMuch(namespace string) bool {
+	return namespace != "" && t.used[namespace].took >= restAfter && len(t.used) > 1
 }
 
 // leaveOutResting leaves out the namespaces that have used much, while they rest or others have changes.
 func (t *turns) leaveOutResting(sizes map[string]int, at time.Time) map[string]int {
 	others := maps.Clone(sizes)
-	maps.DeleteFunc(others, func(namespace string, _ int) bool { return t.hasHadMuch(namespace) })
-	if len(others) > 0 || at.Before(t.rests) {
+	maps.DeleteFunc(others, func(namespace string, _ int) bool { return t.hasUsedMuch(namespace) })
+	if len(others) > 0 || at.Before(t.restUntil) {
 		return others
 	}
 	return sizes
@@ -125,9 +125,9 @@ func (t *turns) choose(sizes map[string]int, at time.Time) map[string]int {
 	inTurn := slices.SortedFunc(maps.Keys(sizes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(weight[a], weight[b]), cmp.Compare(a, b))
 	})
-	chosen, room := map[string]int{}, max(turnSize, total/2)
+	chosen, available := map[string]int{}, max(turnSize, total/2)
 	for _, namespace := range inTurn {
-		if room -= sizes[namespace]; len(chosen) > 0 && (room < 0 || at.Before(t.apart)) {
+		if available -= sizes[namespace]; len(chosen) > 0 && (available < 0 || at.Before(t.separateUntil)) {
 			break
 		}
 		chosen[namespace] = sizes[namespace]
@@ -140,7 +140,7 @@ func (t *turns) age(at time.Time) {
 	if t.used == nil {
 		t.used = map[string]use{}
 	}
-	for ; at.Sub(t.at) >= halved && len(t.used) > 0; t.at = t.at.Add(halved) {
+	for ; at.Sub(t.at) >= halfLife && len(t.used) > 0; t.at = t.at.Add(halfLife) {
 		for namespace, had := range t.used {
 			had.bytes, had.took = had.bytes/2, had.took/2
 			if t.used[namespace] = had; had.bytes < objectSize && had.took < time.Millisecond {

@@ -89,7 +89,7 @@ func TestTurnsAge(t *testing.T) {
 		if got := turns.used["a"].bytes; got != want {
 			t.Errorf("after %v it has had %v bytes, want %v", at.Sub(time.Unix(1000, 0)), got, want)
 		}
-		at = at.Add(halved)
+		at = at.Add(halfLife)
 	}
 	if turns.age(at.Add(time.Minute)); len(turns.used) > 0 {
 		t.Errorf("after a minute it is remembered: %v", turns.used)
@@ -174,7 +174,7 @@ func TestTurnsApart(t *testing.T) {
 	if got := changed(2); len(got) != 1 {
 		t.Errorf("after a long one a pass is for %q", got)
 	}
-	at = at.Add(halved)
+	at = at.Add(halfLife)
 	if got := changed(3); len(got) != 2 {
 		t.Errorf("after a while a pass is for %q", got)
 	}

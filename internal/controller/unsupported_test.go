@@ -30,11 +30,11 @@ const includes = ", includes: [{name: child}]"
 
 // unsupportedCases are what a file says, one text after the other, with the paths that are served then.
 var unsupportedCases = []struct {
-	name   string
-	file   string
-	texts  []string
-	served []string
-	said   string
+	name    string
+	file    string
+	texts   []string
+	served  []string
+	printed string
 }{
 	{
 		"a new file", "b.yaml",
@@ -114,8 +114,8 @@ func TestUnsupportedObjects(t *testing.T) {
 					t.Errorf("text %d: %s are served, want %s\n%s", i, got, c.served[i], stderr.String())
 				}
 			}
-			if !strings.Contains(stderr.String(), c.said) {
-				t.Errorf("said\n%swant %s", stderr.String(), c.said)
+			if !strings.Contains(stderr.String(), c.printed) {
+				t.Errorf("said\n%swant %s", stderr.String(), c.printed)
 			}
 		})
 	}

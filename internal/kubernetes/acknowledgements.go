@@ -86,8 +86,8 @@ func newAcknowledgements(
 // Wake says that what this process's Envoys have acknowledged has changed.
 func (a *Acknowledgements) Wake() { wake(a.wake) }
 
-// Of gives what the Envoys of other processes have acknowledged, by their Gateway.
-func (a *Acknowledgements) Of() map[string][]string {
+// Others gives what the Envoys of other processes have acknowledged, by their Gateway.
+func (a *Acknowledgements) Others() map[string][]string {
 	a.lock.Lock()
 	defer a.lock.Unlock()
 	all := map[string][]string{}
@@ -104,8 +104,8 @@ func (a *Acknowledgements) Of() map[string][]string {
 	return all
 }
 
-// Tell keeps this process's Lease until ctx ends, and then deletes it.
-func (a *Acknowledgements) Tell(ctx context.Context) {
+// Publish keeps this process's Lease until ctx ends, and then deletes it.
+func (a *Acknowledgements) Publish(ctx context.Context) {
 	renew := time.NewTicker(renewAcknowledgements)
 	defer renew.Stop()
 	for ctx.Err() == nil {
@@ -158,20 +158,20 @@ func (a *Acknowledgements) write(ctx context.Context) error {
 
 // format gives what this process's Envoys have acknowledged, as much of it as a Lease may hold.
 func (a *Acknowledgements) format() string {
-	own, told, size := a.own(), map[string][]string{}, 0
+	own, reported, size := a.own(), map[string][]string{}, 0
 	for _, gateway := range slices.Sorted(maps.Keys(own)) {
 		size += len(gateway) + 16*len(own[gateway]) + 8
 		if size > maxAcknowledgements {
 			break
 		}
-		told[gateway] = own[gateway]
+		reported[gateway] = own[gateway]
 	}
-	text, _ := json.Marshal(told) // which strings can be
+	text, _ := json.Marshal(reported) // which strings can be
 	return string(text)
 }
 
-// Read keeps up with what other processes tell until ctx ends.
-func (a *Acknowledgements) Read(ctx context.Context) {
+// Follow keeps up with what other processes tell until ctx ends.
+func (a *Acknowledgements) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		different, err := a.readOthers(ctx, time.Now())
 		if err != nil && ctx.Err() == nil {
@@ -217,6 +217,6 @@ func (a *Acknowledgements) readOthers(ctx context.Context, now time.Time) (diffe
 		_ = a.leases.Delete(ctx, name, metav1.DeleteOptions{}) // another leader has, or will
 	}
 	before := a.read
-	a.read = a.Of()
+	a.read = a.Others()
 	return !maps.EqualFunc(before, a.read, slices.Equal), nil
 }

@@ -24,16 +24,16 @@ func TestAcknowledgements(t *testing.T) {
 		reading, stopReading := context.WithCancel(t.Context())
 		telling, stopTelling := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		go reader.Read(reading)
+		go reader.Follow(reading)
 		go func() {
 			defer close(ended)
-			teller.Tell(telling)
+			teller.Publish(telling)
 		}()
 		is := func(what string, after time.Duration, want map[string][]string, wantChanges int) {
 			t.Helper()
 			time.Sleep(after)
 			synctest.Wait()
-			if got := reader.Of(); !maps.EqualFunc(got, want, slices.Equal) || changes != wantChanges {
+			if got := reader.Others(); !maps.EqualFunc(got, want, slices.Equal) || changes != wantChanges {
 				t.Errorf("%s: %v after %d changes, want %v after %d", what, got, changes, want, wantChanges)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestAwayIsTold: objects that can't be followed are told of after a while, since when that began, and no longer than it lasts.
-func TestAwayIsTold(t *testing.T) {
+// TestAwayIsReported: objects that can't be followed are told of after a while, since when that began, and no longer than it lasts.
+func TestAwayIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, of := NewSource(nil, nil), func(name string) schema.GroupVersionResource {
 			return schema.GroupVersionResource{Group: "g", Version: "v1", Resource: name}

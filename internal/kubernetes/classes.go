@@ -30,8 +30,8 @@ type Classes struct {
 	Log        *slog.Logger
 	Events     *Events // may be nil
 
-	wake chan struct{}
-	told map[types.UID]string // which Gateways a class that is being deleted was said to wait for
+	wake     chan struct{}
+	reported map[types.UID]string // which Gateways a class that is being deleted was said to wait for
 }
 
 // ClassResource are GatewayClasses.
@@ -50,7 +50,7 @@ func NewClasses(s *Source, controller string, log *slog.Logger) *Classes {
 		Controller: controller,
 		Log:        log,
 		wake:       make(chan struct{}, 1),
-		told:       map[types.UID]string{},
+		reported:   map[types.UID]string{},
 	}
 }
 
@@ -168,10 +168,10 @@ func nameFirst(names []string, most int) string {
 // tell says once which Gateways a class waits for that is being deleted.
 func (c *Classes) tell(class *gatewayv1.GatewayClass, gateways []string) {
 	names := nameFirst(gateways, maxNamed)
-	if c.told[class.UID] == names {
+	if c.reported[class.UID] == names {
 		return
 	}
-	c.told[class.UID] = names
+	c.reported[class.UID] = names
 	c.Log.Warn("a GatewayClass is being deleted, and is served until its last Gateway is gone or has another class",
 		"class", class.Name, "gateways", names)
 	if c.Events == nil || !c.Events.allow("") {

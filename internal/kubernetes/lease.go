@@ -59,10 +59,10 @@ type candidate struct {
 	client leaseClient
 	// version is the object's resourceVersion as it was last seen, and since is when it was first seen: only this
 	// process's clock is trusted.
-	version string
-	since   time.Time
-	wrote   time.Time // when the last write of this process began that the API server took
-	told    string    // of the last failure
+	version  string
+	since    time.Time
+	wrote    time.Time // when the last write of this process began that the API server took
+	reported string    // of the last failure
 }
 
 // acquire waits until this process leads; false when ctx has ended before.
@@ -114,10 +114,10 @@ func (c *candidate) tell(ctx context.Context, err error) {
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 		words = err.Error()
 	}
-	if words != "" && words != c.told && ctx.Err() == nil {
+	if words != "" && words != c.reported && ctx.Err() == nil {
 		c.Log.Warn("the lease can't be read or written: it is tried again", "lease", c.Namespace+"/"+c.Name, "reason", words)
 	}
-	c.told = words
+	c.reported = words
 }
 
 // try takes the lease, or renews it, until end. It returns false without an error where another process has it.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// TestMetrics: a queue and what is kept show in the metrics, a queue that begins anew included.
+// TestMetrics: a queue and what is kept show in the metrics, a queue that begins again included.
 func TestMetrics(t *testing.T) {
 	registry, s := prometheus.NewRegistry(), NewSource(nil, nil)
 	s.RegisterSize(registry)

@@ -27,7 +27,7 @@ type nodes struct {
 	// server is where the client finds the API server.
 	server netip.AddrPort
 	// machines and guests follow Nodes, and the Pods on their network.
-	machines, guests cache.SharedIndexInformer
+	machines, hostNetworkPods cache.SharedIndexInformer
 	// stale says that something has changed since now was made.
 	stale bool
 	now   *compiler.Nodes
@@ -101,7 +101,7 @@ func (s *Source) followNodes(ctx context.Context) error {
 		informers[i] = informer
 	}
 	s.lock.Lock()
-	s.nodes.machines, s.nodes.guests, s.nodes.stale = informers[0], informers[1], true
+	s.nodes.machines, s.nodes.hostNetworkPods, s.nodes.stale = informers[0], informers[1], true
 	s.lock.Unlock()
 	isKnown := func(i int) cache.InformerSynced {
 		return func() bool { return informers[i].HasSynced() || refused[i].Load() }
@@ -153,12 +153,12 @@ func (s *Source) Nodes() *compiler.Nodes {
 	if !n.stale {
 		return n.now
 	}
-	var machines, guests []any
-	if n.machines != nil && n.machines.HasSynced() && n.guests.HasSynced() {
+	var machines, hostNetworkPods []any
+	if n.machines != nil && n.machines.HasSynced() && n.hostNetworkPods.HasSynced() {
 		n.stale = false
-		machines, guests = n.machines.GetStore().List(), n.guests.GetStore().List()
+		machines, hostNetworkPods = n.machines.GetStore().List(), n.hostNetworkPods.GetStore().List()
 	}
-	now := newNodes(listAPIServers(n.server, s.objects), machines, guests)
+	now := newNodes(listAPIServers(n.server, s.objects), machines, hostNetworkPods)
 	if n.now == nil || !reflect.DeepEqual(n.now, now) {
 		n.now = now
 	}
@@ -166,7 +166,7 @@ func (s *Source) Nodes() *compiler.Nodes {
 }
 
 // newNodes makes Nodes of API servers, of machines, and of the Pods on their network.
-func newNodes(servers []netip.AddrPort, machines, guests []any) *compiler.Nodes {
+func newNodes(servers []netip.AddrPort, machines, hostNetworkPods []any) *compiler.Nodes {
 	nodes := &compiler.Nodes{APIServers: servers, Pods: map[netip.Addr][]string{}}
 	for _, at := range servers {
 		if !at.Addr().IsLoopback() {
@@ -174,7 +174,7 @@ func newNodes(servers []netip.AddrPort, machines, guests []any) *compiler.Nodes 
 		}
 	}
 	visitHosts(machines, func(_ string, at netip.Addr) { nodes.Pods[at] = nil })
-	visitHosts(guests, func(namespace string, at netip.Addr) {
+	visitHosts(hostNetworkPods, func(namespace string, at netip.Addr) {
 		if namespaces, is := nodes.Pods[at]; is {
 			nodes.Pods[at] = append(namespaces, namespace)
 		}

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,12 +12,9 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
@@ -239,186 +235,6 @@ type invalidParameters struct{ error }
 
 // objectName tells an object from others of the same owner.
 func objectName(o *unstructured.Unstructured) string { return o.GetKind() + "/" + o.GetName() }
-
-// ownedObjects are those of a Gateway, by kind and name.
-type ownedObjects map[string]*unstructured.Unstructured
-
-// listOwned gives the objects that run a Gateway's proxies, by kind and name: those of its namespace, for an object
-// elsewhere can name any owner.
-func (p *Proxies) listOwned(g *managedGateway) ownedObjects {
-	all := ownedObjects{}
-	for _, store := range p.stores {
-		own, _ := store.ByIndex(cache.NamespaceIndex, g.Namespace) // fails only without that index
-		for _, one := range own {
-			if u, is := one.(*unstructured.Unstructured); is && controllerOf(u) == g.UID {
-				all[objectName(u)] = u
-			}
-		}
-	}
-	return all
-}
-
-func controllerOf(o metav1.Object) types.UID {
-	if of := metav1.GetControllerOfNoCopy(o); of != nil {
-		return of.UID
-	}
-	return ""
-}
-
-// countReplicas is how many replicas a Deployment among objects has; nil for none.
-func countReplicas(owned ownedObjects) *int32 {
-	for _, o := range owned {
-		if n, found, _ := unstructured.NestedInt64(o.Object, "spec", "replicas"); found && o.GetKind() == deploymentKind {
-			replicas := int32(n) //nolint:gosec // it came as one
-			return &replicas
-		}
-	}
-	return nil
-}
-
-// withoutBusy leaves out what runs proxies as long as what takes its place runs none.
-func (p *Proxies) withoutBusy(stale ownedObjects, desired []*unstructured.Unstructured) ownedObjects {
-	serving := slices.ContainsFunc(desired, func(o *unstructured.Unstructured) bool {
-		if o.GetKind() != deploymentKind && o.GetKind() != daemonSetKind {
-			return false
-		}
-		live := p.find(o)
-		return live != nil && countReady(live) > 0
-	})
-	maps.DeleteFunc(stale, func(_ string, o *unstructured.Unstructured) bool {
-		return !serving && countReady(o) > 0
-	})
-	return stale
-}
-
-// countReady is how many proxies of a Deployment or DaemonSet are ready.
-func countReady(o *unstructured.Unstructured) int64 {
-	field := map[string]string{deploymentKind: "readyReplicas", daemonSetKind: "numberReady"}[o.GetKind()]
-	n, _, _ := unstructured.NestedInt64(o.Object, "status", field)
-	return n
-}
-
-// client gives access to objects of the same kind and namespace.
-func (p *Proxies) client(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	kind := o.GroupVersionKind()
-	return p.Source.client.Resource(kind.GroupVersion().WithResource(proxyKinds[kind])).Namespace(o.GetNamespace())
-}
-
-// find returns an object as it was seen last; nil if limpet has none of that name.
-func (p *Proxies) find(o *unstructured.Unstructured) *unstructured.Unstructured {
-	one, _, _ := p.stores[o.GroupVersionKind()].GetByKey(o.GetNamespace() + "/" + o.GetName())
-	live, _ := one.(*unstructured.Unstructured)
-	return live
-}
-
-// checkOwner returns an error if an object of the same name exists that is not the Gateway's: it is left alone.
-func (p *Proxies) checkOwner(ctx context.Context, g *managedGateway, o *unstructured.Unstructured) error {
-	if live := p.find(o); live != nil && controllerOf(live) == g.UID {
-		return nil
-	}
-	there, err := p.client(o).Get(ctx, o.GetName(), metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return err
-	case controllerOf(there) != g.UID:
-		return fmt.Errorf(
-			"%s %s/%s: there is one that is not this Gateway's: it stays as it is",
-			o.GetKind(),
-			o.GetNamespace(),
-			o.GetName(),
-		)
-	}
-	return nil
-}
-
-// apply applies an object, unless the live one is as it was applied last.
-func (p *Proxies) apply(ctx context.Context, g *managedGateway, o *unstructured.Unstructured) error {
-	wanted, live := hashOf(o.Object), p.find(o)
-	p.lock.Lock()
-	last := p.applied[g.UID][objectName(o)]
-	p.lock.Unlock()
-	if live != nil && last.wanted == wanted && last.seen == hashLive(live) {
-		return nil
-	}
-	is, err := p.client(o).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: proxyManager, Force: true})
-	if err != nil {
-		return fmt.Errorf("%s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
-	}
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	if p.applied[g.UID] == nil {
-		p.applied[g.UID] = map[string]appliedObject{}
-	}
-	p.applied[g.UID][objectName(o)] = appliedObject{wanted, hashLive(is)}
-	return nil
-}
-
-func hashOf(fields map[string]any) [sha256.Size]byte {
-	text, _ := json.Marshal(fields) // which came as JSON, or is applied as such
-	return sha256.Sum256(text)
-}
-
-// hashLive is the hash of a live object without its status and versions: it changes when others change what limpet
-// sets.
-func hashLive(o *unstructured.Unstructured) [sha256.Size]byte {
-	fields := maps.Clone(o.Object)
-	delete(fields, "status")
-	metadata := maps.Clone(o.Object["metadata"].(map[string]any))
-	for _, name := range []string{"resourceVersion", "managedFields", "generation"} {
-		delete(metadata, name)
-	}
-	fields["metadata"] = metadata
-	return hashOf(fields)
-}
-
-// removeAll deletes objects, with all that they own.
-func (p *Proxies) removeAll(ctx context.Context, objects ownedObjects) (failed error) {
-	background := metav1.DeletePropagationBackground
-	for _, o := range objects {
-		uid := o.GetUID()
-		err := p.client(o).Delete(ctx, o.GetName(), metav1.DeleteOptions{
-			Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background,
-		})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			failed = errors.Join(failed, fmt.Errorf("%s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err))
-		}
-	}
-	return failed
-}
-
-// findConfig merges the ProxyConfigs of a Gateway and its class.
-func (p *Proxies) findConfig(g *managedGateway) (*v1alpha1.ProxyConfigSpec, error) {
-	var own, class *v1alpha1.ProxyConfigSpec
-	if of := g.Spec.Infrastructure; of != nil && of.ParametersRef != nil {
-		found, err := p.findProxyConfig(g.Namespace, of.ParametersRef.Name)
-		if err != nil {
-			return nil, err
-		}
-		own = found
-	}
-	if ref := g.class.Spec.ParametersRef; ref != nil && ref.Namespace != nil {
-		found, err := p.findProxyConfig(string(*ref.Namespace), ref.Name)
-		if err != nil {
-			return nil, fmt.Errorf("GatewayClass %s: spec.parametersRef: %w", g.class.Name, err)
-		}
-		class = found
-	}
-	return proxies.Merge(class, own)
-}
-
-func (p *Proxies) findProxyConfig(namespace, name string) (*v1alpha1.ProxyConfigSpec, error) {
-	o, _, err := p.Source.find(proxyConfigKind, namespace, name)
-	if err != nil {
-		return nil, invalidParameters{fmt.Errorf("there is no ProxyConfig %s/%s", namespace, name)}
-	}
-	config := &v1alpha1.ProxyConfig{}
-	if err := json.Unmarshal(o.text, config); err != nil {
-		return nil, invalidParameters{fmt.Errorf("ProxyConfig %s/%s: %w", namespace, name, err)}
-	}
-	return &config.Spec, nil
-}
 
 var (
 	proxyConfigKind = schema.GroupKind{Group: v1alpha1.Group, Kind: "ProxyConfig"}

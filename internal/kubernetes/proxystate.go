@@ -102,10 +102,10 @@ func (p *Proxies) stateOf(g *managedGateway) (s compiler.Proxies) {
 	return s
 }
 
-// Story is the access log and the tracing that a Gateway's ProxyConfigs ask for.
-func (p *Proxies) Story(gateway string) (s compiler.Story) {
+// Telemetry is the access log and the tracing that a Gateway's ProxyConfigs ask for.
+func (p *Proxies) Telemetry(gateway string) (s compiler.Telemetry) {
 	namespace, name, _ := strings.Cut(gateway, "/")
-	o, _, err := p.Source.find(gatewayKind, namespace, name)
+	o, _, err := p.Source.findObject(gatewayKind, namespace, name)
 	if err != nil || !o.run {
 		return s
 	}
@@ -114,7 +114,7 @@ func (p *Proxies) Story(gateway string) (s compiler.Story) {
 		return s
 	}
 	c := &gatewayv1.GatewayClass{}
-	if of, _, err := p.Source.find(classKind, "", string(g.Spec.GatewayClassName)); err != nil ||
+	if of, _, err := p.Source.findObject(classKind, "", string(g.Spec.GatewayClassName)); err != nil ||
 		json.Unmarshal(of.text, c) != nil {
 		return s
 	}

@@ -146,7 +146,7 @@ func (s *Source) read(name string) {
 		defer s.lock.Unlock()
 		again := s.reading[name]
 		delete(s.reading, name)
-		wake(s.settled)
+		wake(s.wasRead)
 		_, exists, _ := w.store.GetByKey(key)
 		if o != nil && exists && s.objects[name] == before { // or else an event was sooner
 			s.objects[name], s.touched[name] = o, true
@@ -210,7 +210,7 @@ func (s *Source) awaitRead(ctx context.Context) {
 			return
 		case <-enough:
 			return
-		case <-s.settled:
+		case <-s.wasRead:
 		}
 	}
 }

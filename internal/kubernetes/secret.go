@@ -70,7 +70,7 @@ func FollowSecret(
 		}
 		known = secret.ResourceVersion
 		if err := take(secret.Data); err != nil {
-			log.Error("a Secret is no good, and what it held before stays", "secret", namespace+"/"+name, "reason", err)
+			log.Error("a Secret is invalid, and what it held before stays", "secret", namespace+"/"+name, "reason", err)
 		}
 	}, func() {
 		log.Error("a Secret is gone; what it held stays until this process ends", "secret", namespace+"/"+name)

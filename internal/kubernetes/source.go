@@ -1,23 +1,16 @@
 package kubernetes
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
@@ -53,10 +46,10 @@ type Source struct {
 	// restated are the objects of whose statuses others have written something.
 	restated map[apiobject.Ref]bool
 	// references counts the objects that refer to a Secret or ConfigMap, by its name; reading are those that are being
-	// read, true for once more after that, and settled has a value when one was.
+	// read, true for once more after that, and wasRead has a value when one was.
 	references map[string]int
 	reading    map[string]bool
-	settled    chan struct{}
+	wasRead    chan struct{}
 	readers    chan struct{} // which has room for as many as may read
 	// followsData says that Secrets and ConfigMaps are followed: after all else, so that the references to them are known.
 	followsData bool
@@ -69,17 +62,6 @@ type Source struct {
 	away map[schema.GroupVersionResource]Fault
 }
 
-// watch follows the objects of a kind.
-type watch struct {
-	resource schema.GroupVersionResource
-	ctx      context.Context // ends with it
-	stop     context.CancelFunc
-	synced   cache.InformerSynced
-	store    cache.Store
-	// denied says that the API server does not let us follow the objects.
-	denied atomic.Bool
-}
-
 // NewSource makes a source that has nothing before Start.
 func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 	return &Source{
@@ -87,7 +69,7 @@ func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{},
 		writing:    map[string]bool{},
 		restated:   map[apiobject.Ref]bool{},
-		references: map[string]int{}, reading: map[string]bool{}, settled: make(chan struct{}, 1),
+		references: map[string]int{}, reading: map[string]bool{}, wasRead: make(chan struct{}, 1),
 		readers: make(chan struct{}, mostReaders), away: map[schema.GroupVersionResource]Fault{},
 	}
 }
@@ -160,192 +142,6 @@ func (s *Source) isSynced() bool {
 	return true
 }
 
-// newInformer makes what lists and watches a resource, and tells what becomes of each time that it does.
-func (s *Source) newInformer(
-	resource schema.GroupVersionResource, fields, labels string, tell func(error),
-) cache.SharedIndexInformer {
-	informer := cache.NewSharedIndexInformerWithOptions(
-		s.listWatch(resource, fields, labels, tell),
-		&unstructured.Unstructured{},
-		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}, ObjectDescription: resource.String()},
-	)
-	// Neither fails before the informer runs.
-	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
-		if ctx.Err() == nil {
-			s.log.Warn(
-				"objects can't be followed at the moment; what is served stays",
-				"resource",
-				resource.GroupResource().String(),
-				"reason",
-				err,
-			)
-		}
-	})
-	return informer
-}
-
-func listDefinitions(store cache.Store) (all []*apiextensionsv1.CustomResourceDefinition) {
-	for _, one := range store.List() {
-		u, isObject := one.(*unstructured.Unstructured)
-		d := &apiextensionsv1.CustomResourceDefinition{}
-		if isObject && runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, d) == nil {
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
-// follow begins to follow kinds that have come, and ends following those that are gone.
-func (s *Source) follow(ctx context.Context, definitions []*apiextensionsv1.CustomResourceDefinition) {
-	wanted := findCustomKinds(definitions)
-	maps.Copy(wanted, builtIn)
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for kind := range dataKinds {
-		if !s.followsData {
-			delete(wanted, kind)
-		}
-	}
-	if s.watches[podKind] != nil {
-		wanted[podKind] = pods
-	}
-	for kind, w := range s.watches {
-		if wanted[kind] != w.resource {
-			s.log.Warn("a kind is gone, and its objects with it", "kind", kind.String())
-			s.unfollow(ctx, kind, w)
-		}
-	}
-	for kind, resource := range wanted {
-		if s.watches[kind] == nil {
-			s.watches[kind] = s.newWatch(ctx, kind, resource)
-		}
-	}
-}
-
-// newWatch follows the objects of a kind until it is stopped. Events that come after that count for nothing.
-func (s *Source) newWatch(ctx context.Context, kind schema.GroupKind, resource schema.GroupVersionResource) *watch {
-	own, stop := context.WithCancel(ctx)
-	w := &watch{resource: resource, ctx: own, stop: stop}
-	informer := s.newInformer(resource, selectors[kind], labelSelectors[kind], func(err error) {
-		w.denied.Store(apierrors.IsForbidden(err))
-		if kind != podKind || !w.denied.Load() { // whoever may not see Pods keeps none
-			s.noteAway(own, resource, err)
-		}
-	})
-	transform := reduce
-	if _, is := dataKinds[kind]; is {
-		transform = s.reduceReferred
-	}
-	_ = informer.SetTransform(transform) // fails only once it runs
-	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { s.set(own, kind, o) },
-		UpdateFunc: func(_, o any) { s.set(own, kind, o) },
-		DeleteFunc: func(o any) { s.remove(own, kind, o) },
-	})
-	if err != nil { // only for an informer that has ended
-		s.log.Error("objects can't be followed", "kind", kind.String(), "reason", err)
-	}
-	w.synced, w.store = registration.HasSynced, informer.GetStore()
-	go informer.RunWithContext(own)
-	return w
-}
-
-// followPods follows Pods while a policy keeps those that Services no longer select, and at no other time: they are
-// many.
-func (s *Source) followPods(ctx context.Context) {
-	w := s.watches[podKind]
-	switch {
-	case s.keeping > 0 && w == nil:
-		s.watches[podKind] = s.newWatch(ctx, podKind, pods)
-	case s.keeping == 0 && w != nil:
-		s.unfollow(ctx, podKind, w)
-	}
-}
-
-func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
-	o, known := sent.(*object)
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if !known || ctx.Err() != nil {
-		return
-	}
-	name := nameSource(kind.Kind, o)
-	if o.text == nil {
-		if was := s.objects[name]; was == nil && s.references[name] > 0 ||
-			was != nil && was.ResourceVersion != o.ResourceVersion {
-			s.read(name)
-		}
-		return
-	}
-	if kind == gatewayKind {
-		s.address(name, o)
-	}
-	before := s.objects[name]
-	s.nodes.note(name)
-	s.refer(o, before)
-	s.objects[name], s.touched[name] = o, true
-	s.keeping += o.keeping() - before.keeping()
-	s.followPods(ctx)
-	switch {
-	case before == nil, !bytes.Equal(before.text, o.text):
-		s.noteChange()
-	case !bytes.Equal(before.status, o.status) && !s.writing[name]:
-		s.restate(name)
-	}
-	if before != nil && bytes.Equal(before.text, o.text) {
-		o.text = before.text // so that whoever compares sees at once that it is the same
-	}
-}
-
-// address gives a Gateway addresses from the pool, unless its proxies are managed: those have their Service's.
-func (s *Source) address(name string, gateway *object) {
-	if s.Manage && gateway.takeAddresses() || s.Pool == nil || !s.begun {
-		return
-	}
-	if err := s.Pool.give(name, gateway); err != nil {
-		s.log.Error("a Gateway gets no address", "object", name, "reason", err)
-	}
-}
-
-func (s *Source) remove(ctx context.Context, kind schema.GroupKind, sent any) {
-	if tombstone, missed := sent.(cache.DeletedFinalStateUnknown); missed {
-		sent = tombstone.Obj
-	}
-	o, known := sent.(*object)
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if known && ctx.Err() == nil && s.objects[nameSource(kind.Kind, o)] != nil {
-		s.forget(nameSource(kind.Kind, o))
-		s.followPods(ctx)
-		s.noteChange()
-	}
-}
-
-// unfollow ends following the objects of a kind, and forgets them.
-func (s *Source) unfollow(ctx context.Context, kind schema.GroupKind, w *watch) {
-	w.stop()
-	delete(s.watches, kind)
-	delete(s.away, w.resource)
-	for name := range s.objects {
-		if strings.HasPrefix(name, kind.Kind+"/") {
-			s.forget(name)
-		}
-	}
-	s.followPods(ctx)
-	s.noteChange()
-}
-
-func (s *Source) forget(name string) {
-	s.nodes.note(name)
-	s.refer(nil, s.objects[name])
-	s.keeping -= s.objects[name].keeping()
-	s.touched[name] = true
-	if s.Pool != nil {
-		s.Pool.release(name)
-	}
-	delete(s.objects, name)
-}
-
 // Touch says that something else has changed that is read together with the objects.
 func (s *Source) Touch() {
 	s.lock.Lock()
@@ -368,9 +164,9 @@ func wake(c chan struct{}) {
 	}
 }
 
-// Settle is how long a change waits for others that come with it: one of kubectl's applications, or a new Pod in
+// Debounce is how long a change waits for others that come with it: one of kubectl's applications, or a new Pod in
 // several slices.
-const Settle = 5 * time.Millisecond
+const Debounce = 5 * time.Millisecond
 
 // Next waits for a change since its last return, or until a time that is not zero. It returns the time of the first
 // sign of the change; false when ctx ends or that time has come.
@@ -388,7 +184,7 @@ func (s *Source) Next(ctx context.Context, until time.Time) (since time.Time, ch
 		return time.Now(), false
 	case <-s.changed:
 	}
-	if pause(ctx, Settle); ctx.Err() != nil {
+	if pause(ctx, Debounce); ctx.Err() != nil {
 		return time.Time{}, false
 	}
 	s.awaitRead(ctx)
@@ -431,7 +227,7 @@ func (s *Source) Sources() []compiler.Source {
 	return s.listed
 }
 
-// manyTouched is from how many touched objects on their list is made anew, not mended.
+// manyTouched is from how many touched objects on their list is made again, not mended.
 const manyTouched = 256
 
 // mendListed brings the list up to date with one object.
@@ -452,62 +248,11 @@ func (s *Source) mendListed(name string) {
 	}
 }
 
-// statusOf gives an object's status as the API server has it, nil for none.
-func (s *Source) statusOf(ref apiobject.Ref) json.RawMessage {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if o := s.objects[nameSource(ref.Kind, &metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name})]; o != nil {
-		return o.status
-	}
-	return nil
-}
-
-// expectStatus says that an object's status is about to be written: the event that tells of that is no news.
-func (s *Source) expectStatus(name string) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.writing[name] = true
-}
-
-// noteStatus stores at once what was written into an object's status; nil for nothing. The watch may send it later, and
-// until then the same would be written once more. restate notes any other change of the object meanwhile.
-func (s *Source) noteStatus(name string, of *object, written *unstructured.Unstructured) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	delete(s.writing, name)
-	now := s.objects[name]
-	switch {
-	case now == of && written != nil:
-		next := *of
-		next.ResourceVersion = written.GetResourceVersion()
-		next.status, _ = json.Marshal(written.Object["status"]) // which came as JSON
-		s.objects[name] = &next
-	case now != of && (written == nil || now == nil || now.ResourceVersion != written.GetResourceVersion()):
-		s.restate(name)
-	}
-}
-
-// restate notes that others have written something of an object's status.
-func (s *Source) restate(name string) {
-	kind, key, _ := strings.Cut(name, "/")
-	s.restated[apiobject.ParseKey(kind, key)] = true
-	wake(s.written)
-}
-
-// takeRestated gives the objects of whose statuses others have written something since this was last asked for.
-func (s *Source) takeRestated() []apiobject.Ref {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	some := slices.Collect(maps.Keys(s.restated))
-	clear(s.restated)
-	return some
-}
-
 // errNotFollowed says that an object is of a kind that is not followed, or is gone.
 var errNotFollowed = errors.New("it is gone")
 
-// find returns an object as it was seen last, and its resource.
-func (s *Source) find(kind schema.GroupKind, namespace, name string) (*object, schema.GroupVersionResource, error) {
+// findObject returns an object as it was seen last, and its resource.
+func (s *Source) findObject(kind schema.GroupKind, namespace, name string) (*object, schema.GroupVersionResource, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	o := s.objects[nameSource(kind.Kind, &metav1.ObjectMeta{Namespace: namespace, Name: name})]

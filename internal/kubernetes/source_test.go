@@ -58,11 +58,11 @@ func TestWrittenStatus(t *testing.T) {
 	}
 	written := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"resourceVersion": "2"}, "status": map[string]any{"is": "2"}}}
 	for name, c := range map[string]struct {
-		answer *unstructured.Unstructured
-		before []*object // events before the answer
-		after  []*object
-		status string
-		news   bool
+		answer  *unstructured.Unstructured
+		before  []*object // events before the answer
+		after   []*object
+		status  string
+		changes bool
 	}{
 		"the answer first":          {written, nil, []*object{seen("2", `{"is":"2"}`)}, `{"is":"2"}`, false},
 		"no event yet":              {written, nil, nil, `{"is":"2"}`, false},
@@ -83,10 +83,10 @@ func TestWrittenStatus(t *testing.T) {
 		for _, o := range c.after {
 			s.set(t.Context(), service, o)
 		}
-		if got := string(s.objects["Service/shop/o"].status); got != c.status || len(s.written) > 0 != c.news {
-			t.Errorf("%s: the status is %s, news %v; want %s, %v", name, got, len(s.written) > 0, c.status, c.news)
+		if got := string(s.objects["Service/shop/o"].status); got != c.status || len(s.written) > 0 != c.changes {
+			t.Errorf("%s: the status is %s, news %v; want %s, %v", name, got, len(s.written) > 0, c.status, c.changes)
 		}
-		if some := s.takeRestated(); len(some) > 0 != c.news || c.news && some[0].String() != "Service shop/o" || len(s.takeRestated()) > 0 {
+		if some := s.takeRestated(); len(some) > 0 != c.changes || c.changes && some[0].String() != "Service shop/o" || len(s.takeRestated()) > 0 {
 			t.Errorf("%s: others have written into %v", name, some)
 		}
 	}

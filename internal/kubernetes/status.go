@@ -4,19 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"maps"
 	"math"
-	"reflect"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -50,12 +46,12 @@ type StatusWriter struct {
 
 	lock    sync.Mutex
 	desired map[statusKey][]byte // as JSON
-	// settled are the statuses that were compared with the desired ones, and were equal.
-	settled map[statusKey]settledStatus
-	// looks counts the calls of compute. wrote has, for each object, the call during which it was written last, or
+	// confirmed are the statuses that were compared with the desired ones, and were equal.
+	confirmed map[statusKey]confirmedStatus
+	// computations counts the calls of compute. wrote has, for each object, the call during which it was written last, or
 	// underWay while it is written.
-	looks int
-	wrote map[statusKey]int
+	computations int
+	wrote        map[statusKey]int
 }
 
 // FindStatuses computes the desired statuses of objects: of those whose status is another than the last time, and of
@@ -66,8 +62,8 @@ type FindStatuses func(current func(apiobject.Ref) json.RawMessage, some []apiob
 // underWay marks a write that has not ended.
 const underWay = math.MaxInt
 
-// settledStatus is a desired status, and the current one that agrees with it.
-type settledStatus struct{ desired, current []byte }
+// confirmedStatus is a desired status, and the current one that agrees with it.
+type confirmedStatus struct{ desired, current []byte }
 
 // statusKey is an object that has a status.
 type statusKey struct {
@@ -113,7 +109,7 @@ func (w *StatusWriter) Wake() { wake(w.wake) }
 func (w *StatusWriter) Run(ctx context.Context) {
 	w.first, w.rest = w.newQueue("gateway-statuses"), w.newQueue("statuses")
 	w.all, w.kinds = true, map[string]schema.GroupKind{}
-	w.desired, w.settled, w.wrote = map[statusKey][]byte{}, map[statusKey]settledStatus{}, map[statusKey]int{}
+	w.desired, w.confirmed, w.wrote = map[statusKey][]byte{}, map[statusKey]confirmedStatus{}, map[statusKey]int{}
 	var group sync.WaitGroup
 	group.Go(func() {
 		for w.writeNext(ctx, w.first) {
@@ -159,7 +155,7 @@ func newStatusLimiter() workqueue.TypedRateLimiter[statusKey] {
 // compute computes the desired statuses, and queues the objects that have another one.
 func (w *StatusWriter) compute() {
 	w.lock.Lock()
-	w.looks++
+	w.computations++
 	w.lock.Unlock()
 	checked, err := w.Find(w.Source.statusOf, append(w.again, w.Source.takeRestated()...), w.all)
 	if w.all, w.again = err != nil, nil; err != nil {
@@ -182,12 +178,12 @@ func (w *StatusWriter) setDesired(checked *compiler.CheckResult) {
 	defer w.lock.Unlock()
 	before := w.desired
 	if checked.All {
-		w.desired, w.settled = make(map[statusKey][]byte, len(checked.Objects)), map[statusKey]settledStatus{}
+		w.desired, w.confirmed = make(map[statusKey][]byte, len(checked.Objects)), map[statusKey]confirmedStatus{}
 	}
 	for _, ref := range checked.Without {
 		key := statusKey{w.kinds[ref.Kind], ref.Namespace, ref.Name}
 		delete(w.desired, key)
-		delete(w.settled, key)
+		delete(w.confirmed, key)
 	}
 	for _, o := range checked.Objects {
 		key := keyOf(o)
@@ -197,7 +193,7 @@ func (w *StatusWriter) setDesired(checked *compiler.CheckResult) {
 			continue
 		}
 		w.kinds[o.Kind] = key.kind
-		was, written := before[key], w.wrote[key] >= w.looks
+		was, written := before[key], w.wrote[key] >= w.computations
 		if written {
 			w.again = append(w.again, o.Ref())
 			wake(w.wake)
@@ -207,7 +203,7 @@ func (w *StatusWriter) setDesired(checked *compiler.CheckResult) {
 		}
 		w.desired[key] = text
 	}
-	maps.DeleteFunc(w.wrote, func(_ statusKey, during int) bool { return during < w.looks })
+	maps.DeleteFunc(w.wrote, func(_ statusKey, during int) bool { return during < w.computations })
 }
 
 // queueOf is the queue that an object is in.
@@ -277,80 +273,8 @@ func (w *StatusWriter) write(ctx context.Context, key statusKey) (result string,
 func (w *StatusWriter) noteWrite(key statusKey, begins bool) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	w.wrote[key] = w.looks
+	w.wrote[key] = w.computations
 	if begins {
 		w.wrote[key] = underWay
 	}
-}
-
-// tell sends events for what has become of an object.
-func (w *StatusWriter) tell(written *unstructured.Unstructured, of *object) {
-	if w.Events == nil {
-		return
-	}
-	var before map[string]any
-	if of.status != nil {
-		_ = json.Unmarshal(of.status, &before)
-	}
-	after, _, _ := unstructured.NestedMap(written.Object, "status")
-	w.Events.tell(&corev1.ObjectReference{
-		APIVersion: written.GetAPIVersion(), Kind: written.GetKind(), Namespace: written.GetNamespace(),
-		Name: written.GetName(),
-		UID:  written.GetUID(), ResourceVersion: written.GetResourceVersion(),
-	}, before, after)
-}
-
-// comparison is the difference of an object's status from the desired one.
-type comparison struct {
-	of       *object
-	resource schema.GroupVersionResource
-	// patch makes the status the desired one; nil if it is. It names the resourceVersion that was seen last: the API
-	// server refuses it if the object has changed.
-	patch []byte
-}
-
-func (w *StatusWriter) compare(key statusKey) (c comparison, err error) {
-	w.lock.Lock()
-	desired, settled := w.desired[key], w.settled[key]
-	w.lock.Unlock()
-	c.of, c.resource, err = w.Source.find(key.kind, key.namespace, key.name)
-	if err != nil || desired == nil || bytes.Equal(settled.desired, desired) && bytes.Equal(settled.current, c.of.status) {
-		return c, err
-	}
-	changes, err := findChanges(desired, c.of.status, key.kind.Group != "") // a Service has a status of others, too
-	if err != nil {
-		return c, err
-	}
-	if len(changes) == 0 {
-		w.lock.Lock()
-		defer w.lock.Unlock()
-		w.settled[key] = settledStatus{desired, c.of.status}
-		return c, nil
-	}
-	c.patch, err = json.Marshal(
-		map[string]any{"metadata": map[string]any{"resourceVersion": c.of.ResourceVersion}, "status": changes},
-	)
-	return c, err
-}
-
-// findChanges returns the fields of a status that have to change. Where the whole status is limpet's, nil removes a
-// field.
-func findChanges(desired, current []byte, whole bool) (map[string]any, error) {
-	wanted, have := map[string]any{}, map[string]any{}
-	err := json.Unmarshal(desired, &wanted)
-	if current != nil {
-		err = errors.Join(err, json.Unmarshal(current, &have))
-	}
-	changes := map[string]any{}
-	for field, value := range wanted {
-		if !reflect.DeepEqual(have[field], value) {
-			changes[field] = value
-		}
-	}
-	for field := range have {
-		if _, stays := wanted[field]; !stays && whole {
-			changes[field] = nil
-		}
-	}
-	return changes, err
 }

@@ -19,10 +19,10 @@ type tokenKeys struct {
 	read func(context.Context) ([]byte, error)
 	log  *slog.Logger
 
-	again *rate.Limiter
-	lock  sync.Mutex
-	keys  map[string]any // by their ids
-	said  string         // why they could not be read last
+	again   *rate.Limiter
+	lock    sync.Mutex
+	keys    map[string]any // by their ids
+	failure string         // why they could not be read last
 }
 
 // readKeysAgain is how often keys are read while tokens come with ids that are not known.
@@ -44,9 +44,9 @@ const (
 // algorithms are those of API servers.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
-// check says whether a token was signed by the API server.
-func (k *tokenKeys) check(ctx context.Context, token *jwt.JSONWebToken) signature {
-	key := k.find(ctx, token.Headers[0].KeyID)
+// checkSignature says whether a token was signed by the API server.
+func (k *tokenKeys) checkSignature(ctx context.Context, token *jwt.JSONWebToken) signature {
+	key := k.findKey(ctx, token.Headers[0].KeyID)
 	switch {
 	case key == nil:
 		return signatureUnknown
@@ -57,8 +57,8 @@ func (k *tokenKeys) check(ctx context.Context, token *jwt.JSONWebToken) signatur
 	}
 }
 
-// find gives the key of an id, and reads the keys again if it is not there; nil for none.
-func (k *tokenKeys) find(ctx context.Context, id string) any {
+// findKey gives the key of an id, and reads the keys again if it is not there; nil for none.
+func (k *tokenKeys) findKey(ctx context.Context, id string) any {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	if key := k.keys[id]; key != nil || !k.again.Allow() {
@@ -72,8 +72,8 @@ func (k *tokenKeys) find(ctx context.Context, id string) any {
 		err = json.Unmarshal(text, &set)
 	}
 	if err != nil {
-		if k.said != err.Error() {
-			k.said = err.Error()
+		if k.failure != err.Error() {
+			k.failure = err.Error()
 			k.log.Warn(
 				"keys of service accounts' tokens can't be read; reviews of tokens are limited by address and account",
 				"reason",

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -49,48 +48,6 @@ type Tokens struct {
 type claim struct {
 	from    netip.Addr
 	account string
-}
-
-// peerLimit bounds what an address may have reviewed of an account: as much at a time as it may have refused.
-type peerLimit struct {
-	refusals *rate.Limiter
-	turns    chan struct{}
-	// underWay are the reviews that have not come to an end, each of which may be a refusal.
-	underWay atomic.Int64
-}
-
-func newPeerLimit() *peerLimit {
-	return &peerLimit{refusals: rate.NewLimiter(refusals, refusalsAtOnce), turns: make(chan struct{}, refusalsAtOnce)}
-}
-
-// begin waits for a turn; false if the address has none.
-func (l *peerLimit) begin(ctx context.Context) bool {
-	select {
-	case l.turns <- struct{}{}:
-	case <-ctx.Done():
-		return false
-	}
-	if l.refusals.Tokens() < float64(l.underWay.Add(1)) {
-		l.end()
-		return false
-	}
-	return true
-}
-
-// end gives the turn back; nil has none.
-func (l *peerLimit) end() {
-	if l == nil {
-		return
-	}
-	l.underWay.Add(-1)
-	<-l.turns
-}
-
-// refuse counts a refusal.
-func (l *peerLimit) refuse() {
-	if l != nil {
-		l.refusals.Allow()
-	}
 }
 
 // judgement is what became of a token.
@@ -154,7 +111,7 @@ func (t *Tokens) Review(ctx context.Context, address, token string) (account str
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", serve.ErrUnavailable, err)
 	}
-	j := judgement{account: account, err: t.judge(answer, account), until: time.Now().Add(goodFor)}
+	j := judgement{account: account, err: t.judgeReview(answer, account), until: time.Now().Add(goodFor)}
 	if end.Before(j.until) {
 		j.until = end
 	}
@@ -182,7 +139,7 @@ var errForged = errors.New("the token is not signed by the API server")
 // limit waits until it is a token's turn to be reviewed. The turn of a token that the API server has signed depends on
 // its account alone: nobody else who claims the account, or shares its address, can delay it. limit returns nil then.
 func (t *Tokens) limit(ctx context.Context, token *jwt.JSONWebToken, address, account string) (*peerLimit, error) {
-	switch t.keys.check(ctx, token) {
+	switch t.keys.checkSignature(ctx, token) {
 	case signatureForged:
 		return nil, errForged
 	case signatureGood:
@@ -213,8 +170,8 @@ func (t *Tokens) ask(ctx context.Context, token string) (authenticationv1.TokenR
 	return answer.Status, nil
 }
 
-// judge says what is wrong with a token that says to be of a service account.
-func (t *Tokens) judge(s authenticationv1.TokenReviewStatus, account string) error {
+// judgeReview says what is wrong with a token that says to be of a service account.
+func (t *Tokens) judgeReview(s authenticationv1.TokenReviewStatus, account string) error {
 	namespace, name, _ := strings.Cut(account, "/")
 	switch {
 	case !s.Authenticated:
@@ -298,7 +255,7 @@ func limitIn[K comparable, V any](t *Tokens, in map[K]*V, key K, make func() *V)
 // annotation names, or else is named after it.
 func (t *Tokens) IsProxy(gateway, account string) bool {
 	namespace, name, _ := strings.Cut(gateway, "/")
-	o, _, err := t.source.find(gatewayKind, namespace, name)
+	o, _, err := t.source.findObject(gatewayKind, namespace, name)
 	if err != nil {
 		return false
 	}

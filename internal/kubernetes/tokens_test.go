@@ -58,7 +58,7 @@ func judgeKey(t *testing.T, keys *tokenKeys, token string) signature {
 	if err != nil {
 		return signatureForged
 	}
-	return keys.check(t.Context(), parsed)
+	return keys.checkSignature(t.Context(), parsed)
 }
 
 const (

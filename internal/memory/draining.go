@@ -20,9 +20,9 @@ func newDraining(s Store) (*Draining, error) {
 	return &Draining{Since: since, table: t}, err
 }
 
-// See notes which hosts terminate at a time. Those that do so no more are forgotten, so that an address that comes back
+// Update notes which hosts terminate at a time. Those that do so no more are forgotten, so that an address that comes back
 // begins again.
-func (d *Draining) See(hosts []compiler.HostKey, now time.Time) error {
+func (d *Draining) Update(hosts []compiler.HostKey, now time.Time) error {
 	seen := make(map[compiler.HostKey]time.Time, len(hosts))
 	for _, host := range hosts {
 		seen[host] = now.Round(0) // of the wall clock, which goes on when limpet does not

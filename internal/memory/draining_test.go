@@ -36,7 +36,7 @@ func TestDraining(t *testing.T) {
 	} {
 		d, err := newDraining(File(file)) // a restart before each step
 		must(t, err)
-		must(t, d.See(step.hosts, at(step.now)))
+		must(t, d.Update(step.hosts, at(step.now)))
 		if !reflect.DeepEqual(d.Since, step.want) {
 			t.Errorf("at %d: %v, want %v", step.now, d.Since, step.want)
 		}
@@ -47,7 +47,7 @@ func TestDraining(t *testing.T) {
 func TestDrainingWithoutFile(t *testing.T) {
 	d, err := newDraining(nil)
 	must(t, err)
-	must(t, d.See([]compiler.HostKey{hostA}, time.Now()))
+	must(t, d.Update([]compiler.HostKey{hostA}, time.Now()))
 	if len(d.Since) != 1 {
 		t.Errorf("remembers %v", d.Since)
 	}

@@ -28,7 +28,7 @@ func TestSelected(t *testing.T) {
 	}{"file": {file, []string{"a", "b"}}, "shared": {shared, []string{"a"}}} {
 		s, err := newSelected(c.store)
 		must(t, err)
-		must(t, s.See(known))
+		must(t, s.Update(known))
 		again, err := newSelected(c.store)
 		must(t, err)
 		for key, pod := range known.Pods {
@@ -36,7 +36,7 @@ func TestSelected(t *testing.T) {
 				t.Errorf("%s: of %s is remembered %+v", name, key, got)
 			}
 		}
-		must(t, again.See(compiler.NewSelection(nil)))
+		must(t, again.Update(compiler.NewSelection(nil)))
 		if last, err := newSelected(c.store); err != nil || len(last.Now.Pods) > 0 {
 			t.Errorf("%s: %v is remembered of pods that are gone: %v", name, last.Now.Pods, err)
 		}

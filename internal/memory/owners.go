@@ -56,10 +56,10 @@ func newOwners(s Store) (*Owners, error) {
 	return o, err
 }
 
-// See notes which pods are at which addresses, by their uids: none where a pod has gone, and with whole nowhere else
+// Update notes which pods are at which addresses, by their uids: none where a pod has gone, and with whole nowhere else
 // either. It gives the addresses that have passed to another pod, in order, which proxies do not know before
 // [Owners.Confirm]. Kept is called once those are remembered: before that nobody may be led to them.
-func (o *Owners) See(
+func (o *Owners) Update(
 	pods map[compiler.HostKey][]string, whole bool, now time.Time, kept func(),
 ) (moved []compiler.HostKey, err error) {
 	changed := false

@@ -48,7 +48,7 @@ func TestOwners(t *testing.T) {
 		{"a file put back", []compiler.PodAt{at(hostA, "p1")}, []compiler.HostKey{hostA}, map[compiler.HostKey]string{hostA: "p1"}},
 	}
 	for _, s := range steps {
-		moved, err := o.See(byAddress(s.pods), true, now, func() {})
+		moved, err := o.Update(byAddress(s.pods), true, now, func() {})
 		check(err)
 		if len(moved) == 0 { // or else it is there already
 			check(o.Keep())
@@ -99,7 +99,7 @@ func TestOwnersOfStrangers(t *testing.T) {
 	o := New().Owners
 	stranger := compiler.HostKey{Namespace: "b", Address: hostA.Address}
 	for _, pods := range [][]compiler.PodAt{{{HostKey: hostA, UID: "p1"}}, {{HostKey: stranger, UID: "thief"}, {HostKey: hostA, UID: "p1"}}} {
-		if moved, err := o.See(byAddress(pods), true, time.Now(), func() {}); len(moved) > 0 || err != nil {
+		if moved, err := o.Update(byAddress(pods), true, time.Now(), func() {}); len(moved) > 0 || err != nil {
 			t.Errorf("%v have moved, %v", moved, err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestOwnersRemembersAll(t *testing.T) {
 				others[at] = there[at]
 			}
 		}
-		_, err := o.See(others, begun, now, func() {})
+		_, err := o.Update(others, begun, now, func() {})
 		must(t, err)
 		before, begun = there, false
 		if random.IntN(3) == 0 {

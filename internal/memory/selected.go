@@ -21,8 +21,8 @@ func newSelected(s Store) (*Selected, error) {
 	return &Selected{Now: compiler.NewSelection(pods), table: t}, err
 }
 
-// See stores the selection of a result.
-func (s *Selected) See(now *compiler.Selection) error {
+// Update stores the selection of a result.
+func (s *Selected) Update(now *compiler.Selection) error {
 	before := s.Now
 	if now == before || now == nil {
 		return nil

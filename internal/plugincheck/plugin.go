@@ -30,7 +30,7 @@ func (c *checker) parse(at value, text string, given map[string]string) plugin {
 	config, errs := policyconfig.Parse(text)
 	for _, e := range errs {
 		place := at
-		place.line = at.find(strings.TrimPrefix(at.path+"."+e.Path, ".")).line
+		place.line = at.findPath(strings.TrimPrefix(at.path+"."+e.Path, ".")).line
 		c.add(place, "%s", e)
 	}
 	if len(errs) > 0 {

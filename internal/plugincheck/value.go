@@ -87,12 +87,12 @@ func (v value) fields() (names []string, values []value) {
 	return names, values
 }
 
-// find returns the value at a path from the document's root or, without one, the closest value that encloses it.
-func (v value) find(path string) value {
+// findPath returns the value at a path from the document's root or, without one, the closest value that encloses it.
+func (v value) findPath(path string) value {
 	_, fields := v.fields()
 	for _, child := range append(fields, v.items()...) {
 		if rest, below := strings.CutPrefix(path, child.path); below && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-			return child.find(path)
+			return child.findPath(path)
 		}
 	}
 	return v

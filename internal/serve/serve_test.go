@@ -124,7 +124,7 @@ func TestAdmin(t *testing.T) {
 		{"/config?gateway=default/one", here, "", 200, "CART"},
 		{"/config?gateway=default/one", here, "", 200, "BEGIN CERTIFICATE"},
 		{"/config?gateway=default/one", here, "", 200, `"keys":"[masked]"`},
-		{"/reading", here, "", 200, `"incumbents":{`},
+		{"/reading", here, "", 200, `"holders":{`},
 		{"/config?gateway=default/none", here, "", 404, "no such Gateway"},
 	} {
 		status, body := get(c.path, c.host, c.header)
@@ -200,7 +200,7 @@ func TestState(t *testing.T) {
 		"rejected":        {Gateway: "default/one", Generation: "g2", Rejected: []xds.Rejection{{}}},
 	} {
 		s.Envoys = []xds.ClientStatus{e}
-		if got := s.State(e); got != want || (Statuses{s}).IsSettled() != (want == "current") {
+		if got := s.State(e); got != want || (Statuses{s}).IsComplete() != (want == "current") {
 			t.Errorf("it is %q, want %q", got, want)
 		}
 	}

@@ -58,8 +58,8 @@ func (all Statuses) HasEnvoy(gateway string) bool {
 	return slices.ContainsFunc(all, func(s Status) bool { return s.HasEnvoy(gateway) })
 }
 
-// IsSettled tells whether all of the input is in effect, each Gateway has an Envoy, and every Envoy has everything.
-func (all Statuses) IsSettled() bool {
+// IsComplete tells whether all of the input is in effect, each Gateway has an Envoy, and every Envoy has everything.
+func (all Statuses) IsComplete() bool {
 	return !slices.ContainsFunc(all, func(s Status) bool {
 		return len(s.Input.Refused) > 0 ||
 			slices.ContainsFunc(s.Gateways, func(g GatewayStatus) bool { return !all.HasEnvoy(g.Gateway) }) ||

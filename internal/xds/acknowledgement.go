@@ -34,7 +34,7 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 		for name, version := range request.GetInitialResourceVersions() {
 			k.has[name] = version
 			c.dirty.add(t, name)
-			k.told += nameCost + len(name) + len(version)
+			k.requested += nameCost + len(name) + len(version)
 		}
 		if t == Filter && len(c.types[Listener].has) > 0 {
 			k.refused = 1 + rand.IntN(mostRefused) //nolint:gosec // it need not be secret
@@ -43,7 +43,7 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 	}
 	c.subscribe(t, request)
 	if k.pending != nil && request.GetResponseNonce() == k.pending.nonce {
-		c.settle(t, request, now)
+		c.acknowledge(t, request, now)
 	}
 }
 
@@ -57,7 +57,7 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 		}
 		if !k.names[name] {
 			k.names[name] = true
-			k.told += nameCost + len(name)
+			k.requested += nameCost + len(name)
 		}
 		if request.GetInitialResourceVersions()[name] == "" {
 			c.forget(t, name)
@@ -71,9 +71,9 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 		}
 		if k.names[name] {
 			delete(k.names, name)
-			k.told -= nameCost + len(name)
+			k.requested -= nameCost + len(name)
 		} else if k.has[name] == "" {
-			k.told += nameCost // it never asked, as no Envoy does: whoever goes on with that is sent away
+			k.requested += nameCost // it never asked, as no Envoy does: whoever goes on with that is sent away
 			continue
 		}
 		c.forget(t, name)
@@ -99,16 +99,16 @@ func (c *client) forget(t Type, name string) {
 	c.dirty.add(t, name)
 }
 
-// told is what the Envoy says that it has and wants, as that is reckoned.
-func (c *client) told() (all int) {
+// requested is what the Envoy says that it has and wants, as that is reckoned.
+func (c *client) requested() (all int) {
 	for t := range c.types {
-		all += c.types[t].told
+		all += c.types[t].requested
 	}
 	return all
 }
 
-// settle takes the answer to a push.
-func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now time.Time) {
+// acknowledge takes the answer to a push.
+func (c *client) acknowledge(t Type, request *discoveryv3.DeltaDiscoveryRequest, now time.Time) {
 	k := &c.types[t]
 	p := k.pending
 	k.pending = nil
@@ -125,7 +125,7 @@ func (c *client) settle(t Type, request *discoveryv3.DeltaDiscoveryRequest, now 
 	}
 	for _, r := range p.resources {
 		if t == Cluster && (k.has[r.Name] != "" || k.unsure[r.Name]) {
-			delete(c.types[Endpoint].has, r.Name) // a cluster that is made anew waits for its endpoints again
+			delete(c.types[Endpoint].has, r.Name) // a cluster that is made again waits for its endpoints again
 			c.dirty.add(Endpoint, r.Name)
 		}
 		if k.wildcard || k.names[r.Name] {

@@ -70,15 +70,15 @@ func (s stage) String() string { return stageNames[s] }
 
 // clientType is what is known of one type of resources.
 type clientType struct {
-	asked    bool // for anything of the type
-	greeted  bool // by an answer to that, which the Envoy waits for even if there is nothing
-	wildcard bool
-	names    map[string]bool   // those subscribed to, besides the wildcard
-	told     int               // what the Envoy said that it has and wants, as that is reckoned
-	has      map[string]string // versions that the Envoy has acknowledged, or has come with
-	pending  *push             // which it has not answered
-	rejected map[string]Rejection
-	unsure   map[string]bool // names in messages that it rejected, of which it may have taken some
+	asked     bool // for anything of the type
+	greeted   bool // by an answer to that, which the Envoy waits for even if there is nothing
+	wildcard  bool
+	names     map[string]bool   // those subscribed to, besides the wildcard
+	requested int               // what the Envoy said that it has and wants, as that is reckoned
+	has       map[string]string // versions that the Envoy has acknowledged, or has come with
+	pending   *push             // which it has not answered
+	rejected  map[string]Rejection
+	unsure    map[string]bool // names in messages that it rejected, of which it may have taken some
 	// bases are the tables with Hosts as the Envoy has acknowledged them, and searches what it did not take of some.
 	bases    map[string]*Resource
 	searches map[string]*hostSearch
@@ -130,7 +130,7 @@ func (c *client) next(now time.Time) (all []*discoveryv3.DeltaDiscoveryResponse)
 // pushReady sends the listener that says that the Envoy is ready. One that comes back has it, or is as it was at first.
 func (c *client) pushReady(now time.Time) {
 	k := &c.types[Listener]
-	if c.ready != nil && c.live != nil && k.wildcard && k.pending == nil && !c.isSettled(Listener, c.ready) {
+	if c.ready != nil && c.live != nil && k.wildcard && k.pending == nil && !c.isAcknowledged(Listener, c.ready) {
 		c.send(Listener, []*Resource{c.ready}, nil, now)
 	}
 }

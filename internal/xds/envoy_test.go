@@ -87,10 +87,10 @@ func endpoints(resources ...*Resource) map[Type]Edit {
 	return map[Type]Edit{Endpoint: {Set: resources}}
 }
 
-// unsettled are endpoints of which an Envoy gets others until it knows whose they are.
-func unsettled(name, content, settled string) *Resource {
+// unacknowledged are endpoints of which an Envoy gets others until it knows whose they are.
+func unacknowledged(name, content, acknowledged string) *Resource {
 	r := text(Endpoint, name, content)
-	r.Moved, r.Without = []string{content}, func([]string) *Resource { return text(Endpoint, name, settled) }
+	r.Moved, r.Without = []string{content}, func([]string) *Resource { return text(Endpoint, name, acknowledged) }
 	return r
 }
 
@@ -126,7 +126,7 @@ type fakeEnvoy struct {
 	refused string
 	// mended are filters that are bad no more, as if their file had come.
 	mended map[string]bool
-	// warming are clusters that were made anew and have got no endpoints since.
+	// warming are clusters that were made again and have got no endpoints since.
 	warming map[string]bool
 	// log has a word for each message that was taken, and nacks counts those that were not.
 	log   []string
@@ -240,7 +240,7 @@ func (e *fakeEnvoy) step() bool {
 	return true
 }
 
-// put takes a resource. A cluster that is made anew waits for endpoints, also if there were some.
+// put takes a resource. A cluster that is made again waits for endpoints, also if there were some.
 func (e *fakeEnvoy) put(t Type, r *discoveryv3.Resource) {
 	was := e.has[t][r.GetName()]
 	switch {
@@ -356,7 +356,7 @@ func (e *fakeEnvoy) check() {
 	for move := range e.words(Endpoint, "moved:") {
 		for name := range e.has[Routes] {
 			r := e.has[Routes][name]
-			lacks := func(s *Snapshot) bool { return s.find(Routes, name) == nil } // those of a listener that goes are not waited for
+			lacks := func(s *Snapshot) bool { return s.findResource(Routes, name) == nil } // those of a listener that goes are not waited for
 			if !slices.ContainsFunc(e.seen, lacks) && !slices.Contains(strings.Fields(string(r.GetResource().GetValue())), "knows:"+move) {
 				e.t.Errorf("after %q: routes %s do not know of move %s, and there are endpoints after it", e.tail(), name, move)
 			}
@@ -379,7 +379,7 @@ func (e *fakeEnvoy) holds(s *Snapshot) error {
 			}
 		}
 		for name := range e.has[t] {
-			if s.find(t, name) == nil {
+			if s.findResource(t, name) == nil {
 				return fmt.Errorf("%s %s is still there", t, name)
 			}
 		}

@@ -5,17 +5,19 @@ import (
 	"time"
 )
 
-// find gives the resource of a name that the Envoy ought to have in the end, and want what it ought to have now; nil is nothing.
-func (c *client) find(t Type, name string) *Resource {
+// findResource gives the resource of a name that the Envoy ought to have in the end, and want what it ought to have now; nil is nothing.
+func (c *client) findResource(t Type, name string) *Resource {
 	if t == Endpoint {
-		if latest := c.latest.find(t, name); latest != nil {
+		if latest := c.latest.findResource(t, name); latest != nil {
 			return latest
 		}
 	}
-	return c.form(t, c.target.find(t, name))
+	return c.form(t, c.target.findResource(t, name))
 }
 
-func (c *client) want(t Type, name string) *Resource { return c.find(t, name).knownBy(c.knows()) }
+func (c *client) want(t Type, name string) *Resource {
+	return c.findResource(t, name).knownBy(c.knows())
+}
 
 // knows is the number of the last snapshot whose moved addresses the Envoy may have.
 func (c *client) knows() uint64 { return min(c.routed, c.kept) }
@@ -33,8 +35,8 @@ func (c *client) isClean(t Type, name string, r *Resource) bool {
 	}
 }
 
-// isSettled tells whether the Envoy has what it ought to, or has rejected that.
-func (c *client) isSettled(t Type, r *Resource) bool {
+// isAcknowledged tells whether the Envoy has what it ought to, or has rejected that.
+func (c *client) isAcknowledged(t Type, r *Resource) bool {
 	k := &c.types[t]
 	return k.isAt(r.Name, r.Version) || k.rejected[r.Name].Version == r.Version || c.isWithheld(t, r)
 }
@@ -69,7 +71,7 @@ func (c *client) hasReachable(types ...Type) bool { return c.has(types, c.hasRej
 func (c *client) has(types []Type, asked bool) bool {
 	for _, t := range types {
 		for name := range c.dirty[t] {
-			if r := c.want(t, name); r != nil && (!asked || c.types[t].isAsked(name)) && !c.isSettled(t, r) {
+			if r := c.want(t, name); r != nil && (!asked || c.types[t].isAsked(name)) && !c.isAcknowledged(t, r) {
 				return false
 			}
 		}
@@ -86,8 +88,8 @@ func (c *client) hasEndpoints() bool {
 	k := &c.types[Endpoint]
 	for name := range c.dirty[Endpoint] {
 		isNew := k.has[name] != "" && c.renewed[name]
-		if c.target.find(Endpoint, name) != nil && !isNew && !c.isHeldBack(Endpoint, name) &&
-			!c.isSettled(Endpoint, c.want(Endpoint, name)) && c.types[Cluster].rejected[name].Version == "" {
+		if c.target.findResource(Endpoint, name) != nil && !isNew && !c.isHeldBack(Endpoint, name) &&
+			!c.isAcknowledged(Endpoint, c.want(Endpoint, name)) && c.types[Cluster].rejected[name].Version == "" {
 			return false
 		}
 	}
@@ -115,7 +117,7 @@ func (c *client) hasRejected(t Type) bool {
 	}
 	for name := range c.dirty[t] {
 		r := c.want(t, name)
-		if r != nil && c.target.find(t, name) != nil && (c.types[t].rejected[name].Version == r.Version || c.isWithheld(t, r)) {
+		if r != nil && c.target.findResource(t, name) != nil && (c.types[t].rejected[name].Version == r.Version || c.isWithheld(t, r)) {
 			return true
 		}
 	}

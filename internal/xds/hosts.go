@@ -153,7 +153,7 @@ func (k *clientType) hasRefusedHost() bool {
 func (c *client) forgetRefused(t Type) {
 	k := &c.types[t]
 	for name, s := range k.searches {
-		contents := c.target.find(t, name).hostContents()
+		contents := c.target.findResource(t, name).hostContents()
 		for host, refused := range s.refused {
 			if now, is := contents[host]; !is || !bytes.Equal(now, refused.content) {
 				delete(s.refused, host)

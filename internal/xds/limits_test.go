@@ -136,8 +136,8 @@ func TestTakenBack(t *testing.T) {
 	for i := range 1000 {
 		c.take(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: Endpoint.URL(), ResourceNamesUnsubscribe: []string{fmt.Sprint(i)}}, time.Now())
 	}
-	if len(c.dirty[Endpoint]) > 0 || c.told() != 1000*nameCost {
-		t.Errorf("%d names are kept, reckoned %d", len(c.dirty[Endpoint]), c.told())
+	if len(c.dirty[Endpoint]) > 0 || c.requested() != 1000*nameCost {
+		t.Errorf("%d names are kept, reckoned %d", len(c.dirty[Endpoint]), c.requested())
 	}
 }
 
@@ -228,8 +228,8 @@ func TestBudget(t *testing.T) {
 // TestServerBudgetOfMany: namespaces that come one after the other have no more than there is together. For each that has less than an
 // equal part connections go of who has the most, and are told of.
 func TestServerBudgetOfMany(t *testing.T) {
-	const room = 8
-	s, log, connect := startServer(t, Options{Deadline: time.Second, Budget: room * streamCost})
+	const capacity = 8
+	s, log, connect := startServer(t, Options{Deadline: time.Second, Budget: capacity * streamCost})
 	for i, streams := range []int{6, 4, 2, 2, 1} {
 		key := fmt.Sprintf("evil%d/gw", i)
 		s.Set(key, listed(t, time.Now(), "cluster a"))
@@ -239,7 +239,7 @@ func TestServerBudgetOfMany(t *testing.T) {
 			}
 		}
 	}
-	await(t, "no more are there than there is room for", func() bool { return len(s.Clients()) == room })
+	await(t, "no more are there than there is room for", func() bool { return len(s.Clients()) == capacity })
 	if !log.has("refused rpc error: code = ResourceExhausted desc = the Envoys of namespace evil0") {
 		t.Error("it is not told")
 	}
@@ -251,10 +251,10 @@ func TestServerBudgetOfMany(t *testing.T) {
 // TestServerUnread: what Envoys do not read is kept for as many as there is room for. Those that come after wait, and get it where others
 // have taken theirs.
 func TestServerUnread(t *testing.T) {
-	const streams, room, size = 12, 3, 1 << 20
+	const streams, capacity, size = 12, 3, 1 << 20
 	registry := prometheus.NewRegistry()
 	s, _, connect := startServer(t, Options{
-		Deadline: time.Second, Budget: (room*(size+2*streamCost) + streams*streamCost) / 3 * 4, Metrics: NewMetrics(registry),
+		Deadline: time.Second, Budget: (capacity*(size+2*streamCost) + streams*streamCost) / 3 * 4, Metrics: NewMetrics(registry),
 	})
 	s.Set("evil/gw", listed(t, time.Now(), "cluster large "+strings.Repeat("x", size)))
 	s.Set("shop/gw", listed(t, time.Now(), "cluster a"))
@@ -263,12 +263,12 @@ func TestServerUnread(t *testing.T) {
 		all = append(all, connect("node", "evil/gw"))
 	}
 	sent := func() float64 { return valueOf(t, registry, "limpet_xds_pushes_total", Cluster.String()) }
-	await(t, "all are there, and some are sent something", func() bool { return len(s.Clients()) == streams && sent() >= room })
+	await(t, "all are there, and some are sent something", func() bool { return len(s.Clients()) == streams && sent() >= capacity })
 	if _, err := connect("node", "shop/gw").receive(); err != nil {
 		t.Errorf("another namespace's is told %v", err)
 	}
-	if n := sent(); n > room+1 {
-		t.Errorf("%.0f are sent what they do not read, with room for %d", n, room)
+	if n := sent(); n > capacity+1 {
+		t.Errorf("%.0f are sent what they do not read, with room for %d", n, capacity)
 	}
 	var reading sync.WaitGroup
 	for i, one := range all {
@@ -312,7 +312,7 @@ func TestWithhold(t *testing.T) {
 	}
 	for _, name := range []string{"first", "second"} {
 		s.Withhold(LastNumber())
-		s.Set("default/one", s.Latest("default/one").Edit(time.Now(), endpoints(unsettled("a", name+" moved", name))))
+		s.Set("default/one", s.Latest("default/one").Edit(time.Now(), endpoints(unacknowledged("a", name+" moved", name))))
 		want(name)
 		s.Set("default/one", s.Latest("default/one").Edit(time.Now(), endpoints(text(Endpoint, "b", name+" of others"))))
 		want(name + " of others")

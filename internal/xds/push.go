@@ -41,7 +41,7 @@ func (c *client) push(t Type, now time.Time) {
 func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 	k := &c.types[t]
 	for name := range c.dirty[t] {
-		whole := c.find(t, name)
+		whole := c.findResource(t, name)
 		r := whole.knownBy(c.knows())
 		switch {
 		case c.isClean(t, name, whole):
@@ -49,7 +49,7 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 		case r == nil && k.has[name] == "" && k.names[name]:
 			absent = append(absent, name)
 			delete(c.dirty[t], name)
-		case r != nil && k.isAsked(name) && !c.isSettled(t, r) && !c.isHeldBack(t, name) && !c.isAhead(t, r):
+		case r != nil && k.isAsked(name) && !c.isAcknowledged(t, r) && !c.isHeldBack(t, name) && !c.isAhead(t, r):
 			changed = append(changed, r)
 		}
 	}
@@ -67,7 +67,7 @@ func (c *client) pushRemovals(t Type, now time.Time) {
 	}
 	var gone []string
 	for name := range c.dirty[t] {
-		if (k.has[name] != "" || k.unsure[name]) && c.target.find(t, name) == nil && !c.isReady(t, name) {
+		if (k.has[name] != "" || k.unsure[name]) && c.target.findResource(t, name) == nil && !c.isReady(t, name) {
 			gone = append(gone, name)
 		}
 	}

@@ -47,9 +47,9 @@ type Options struct {
 	Staged func(c ClientStatus, stage string, since time.Time, took time.Duration)
 	// Acknowledged, if there is one, is called when an Envoy has acknowledged its listeners, or does not hold them any more. It must not wait.
 	Acknowledged func()
-	// Metrics may be nil. Settle is how long a change waits for others that come with it, which does not count as limpet's own time.
-	Metrics *Metrics
-	Settle  time.Duration
+	// Metrics may be nil. Debounce is how long a change waits for others that come with it, which does not count as limpet's own time.
+	Metrics  *Metrics
+	Debounce time.Duration
 	// Ready, if there is one, gives the listener that a node asks for by which it says that it is ready; nil for none.
 	Ready func(*corev3.Node) (*Resource, error)
 }
@@ -80,8 +80,8 @@ type Server struct {
 	gateways map[string]*gateway
 }
 
-// refusalsTold is how many refusals a second the log is told of, after as many at once as refusalsAtOnce.
-const refusalsTold, refusalsAtOnce = 1, 20
+// refusalsLogged is how many refusals a second the log is told of, after as many at once as refusalsAtOnce.
+const refusalsLogged, refusalsAtOnce = 1, 20
 
 // gateway is what is served to the proxies of a Gateway.
 type gateway struct {
@@ -103,7 +103,7 @@ func NewServer(o Options) *Server {
 		o.Authenticate = AuthenticateByCertificate
 	}
 	s := &Server{
-		options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsTold, refusalsAtOnce),
+		options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsLogged, refusalsAtOnce),
 		budget: newBudget(o.Budget),
 	}
 	s.kept.Store(math.MaxUint64)
@@ -146,13 +146,13 @@ func (s *Server) Withhold(number uint64) {
 	defer s.lock.Unlock()
 	for _, g := range s.gateways {
 		for one := range g.streams {
-			one.inbox.look()
+			one.inbox.check()
 		}
 	}
 }
 
-// find gives a Gateway by its key, NAMESPACE/NAME, where there is something to be known of it. The server is locked.
-func (s *Server) find(key string) *gateway {
+// findGateway gives a Gateway by its key, NAMESPACE/NAME, where there is something to be known of it. The server is locked.
+func (s *Server) findGateway(key string) *gateway {
 	if g := s.gateways[key]; g != nil {
 		return g
 	}
@@ -168,7 +168,7 @@ func (s *Server) Remove(key string, since time.Time) { s.set(key, NewSnapshot(si
 func (s *Server) set(key string, next *Snapshot, gone bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	g := s.find(key)
+	g := s.findGateway(key)
 	g.gone = gone
 	changed := next.changesSince(g.latest)
 	if g.latest != nil && changed.isEmpty() {
@@ -185,7 +185,7 @@ func (s *Server) set(key string, next *Snapshot, gone bool) {
 func (s *Server) Latest(key string) *Snapshot {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.find(key).latest
+	return s.findGateway(key).latest
 }
 
 // HasLatestRoutes tells whether an Envoy has the routes, and with them the session policies, of what its Gateway's proxies ought to have,
@@ -216,7 +216,7 @@ func (s *Server) join(gateway string, one *stream) error {
 	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	g, same := s.find(gateway), 0
+	g, same := s.findGateway(gateway), 0
 	for other := range g.streams {
 		if other.host == one.host {
 			same++
@@ -238,7 +238,7 @@ func (s *Server) leave(gateway string, one *stream) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	one.reckon(0)
-	g := s.find(gateway)
+	g := s.findGateway(gateway)
 	if delete(g.streams, one); g.latest == nil && len(g.streams) == 0 {
 		delete(s.gateways, gateway) // whoever connects may name any
 	}
@@ -248,7 +248,7 @@ func (s *Server) leave(gateway string, one *stream) {
 func (s *Server) namedOf(gateway string) int {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.find(gateway).named
+	return s.findGateway(gateway).named
 }
 
 // largestNamed is that of the largest Gateway of a namespace, or of all where that is empty.
@@ -261,68 +261,4 @@ func (s *Server) largestNamed(namespace string) (most int) {
 		}
 	}
 	return most
-}
-
-// ClientStatus is what is known of a connected Envoy.
-type ClientStatus struct {
-	Gateway string `json:"gateway"`
-	// Node is what the Envoy calls itself, and Identity what its certificate says; empty on a connection without TLS.
-	Node     string `json:"node"`
-	Identity string `json:"identity,omitempty"`
-	Address  string `json:"address"`
-	// Version is Envoy's, and Warning what is wrong with that.
-	Version   string    `json:"version,omitempty"`
-	Warning   string    `json:"warning,omitempty"`
-	Connected time.Time `json:"connected"`
-	// Generation is what it has acknowledged as a whole, and Target what it is being brought to.
-	Generation string `json:"generation,omitempty"`
-	Target     string `json:"target,omitempty"`
-	// Stage is how far that has come.
-	Stage string `json:"stage"`
-	// Late says what it owes an answer to for longer than the deadline; empty for nothing.
-	Late     string      `json:"late,omitempty"`
-	Rejected []Rejection `json:"rejected,omitempty"`
-	// Routes is "sharded" for an Envoy that has a table of routes for each shard, or WholeRoutes and its words for one that can't; empty
-	// before that is known, and where nothing has shards.
-	Routes string `json:"routes,omitempty"`
-
-	// Done is the number of the last snapshot that it has as far as it takes it.
-	Done uint64 `json:"-"`
-
-	routed uint64 // as the client has it
-	// listeners are those of the last snapshot all of which it has acknowledged, as Snapshot.Listeners; empty before.
-	listeners string
-}
-
-// Acknowledged gives, for each Gateway, the listeners that a connected Envoy has acknowledged as a whole, as [Snapshot.Listeners].
-func (s *Server) Acknowledged() map[string][]string {
-	all := map[string][]string{}
-	for _, c := range s.Clients() {
-		if c.listeners != "" && !slices.Contains(all[c.Gateway], c.listeners) {
-			all[c.Gateway] = append(all[c.Gateway], c.listeners)
-		}
-	}
-	return all
-}
-
-func (s *Server) acknowledged() {
-	if s.options.Acknowledged != nil {
-		s.options.Acknowledged()
-	}
-}
-
-// Clients are the connected Envoys, by their Gateway and name.
-func (s *Server) Clients() []ClientStatus {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	var all []ClientStatus
-	for _, g := range s.gateways {
-		for one := range g.streams {
-			all = append(all, *one.status.Load())
-		}
-	}
-	slices.SortFunc(all, func(a, b ClientStatus) int {
-		return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Address, b.Address))
-	})
-	return all
 }

@@ -2,7 +2,6 @@ package xds
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -20,99 +18,11 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/prometheus/client_golang/prometheus"
 	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
-
-// events is a log for tests.
-type events struct {
-	lock sync.Mutex
-	all  []string
-}
-
-func (e *events) add(event string) {
-	e.lock.Lock()
-	defer e.lock.Unlock()
-	e.all = append(e.all, event)
-}
-
-func (e *events) has(event string) bool {
-	e.lock.Lock()
-	defer e.lock.Unlock()
-	for _, known := range e.all {
-		if strings.HasPrefix(known, event) {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *events) Connected(c ClientStatus)             { e.add("connected " + c.Node) }
-func (e *events) Disconnected(c ClientStatus, _ error) { e.add("disconnected " + c.Node) }
-func (e *events) Refused(_ string, why error)          { e.add("refused " + why.Error()) }
-func (e *events) Rejected(c ClientStatus, r Rejection) { e.add("rejected " + r.Name + " " + r.Words) }
-func (e *events) Late(c ClientStatus)                  { e.add("late " + c.Node) }
-func (e *events) Live(c ClientStatus, _ time.Duration) { e.add("live " + c.Node + " " + c.Generation) }
-
-// startServer starts a server, and gives what connects to it.
-func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster string) *session) {
-	t.Helper()
-	log := &events{}
-	o.Log, o.Identify = log, IdentifyByCertificate("limpet")
-	s := NewServer(o)
-	rpc := grpc.NewServer(grpc.MaxRecvMsgSize(32<<20), grpc.InitialWindowSize(1<<16))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = s.Serve(rpc, listener) }()
-	t.Cleanup(rpc.Stop)
-	return s, log, func(node, cluster string) *session {
-		connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = connection.Close() })
-		stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		one := &session{t: t, stream: stream, target: listener.Addr().String()}
-		one.send(&discoveryv3.DeltaDiscoveryRequest{Node: &corev3.Node{Id: node, Cluster: cluster}, TypeUrl: Cluster.URL()})
-		return one
-	}
-}
-
-// session is a client's connection.
-type session struct {
-	t      *testing.T
-	stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
-	target string // the server's address
-}
-
-func (s *session) send(request *discoveryv3.DeltaDiscoveryRequest) {
-	s.t.Helper()
-	if err := s.stream.Send(request); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// receive gives the names of what comes, and acknowledges it.
-func (s *session) receive() (names string, err error) {
-	message, err := s.stream.Recv()
-	if err != nil {
-		return "", err
-	}
-	for _, r := range message.GetResources() {
-		names += r.GetName() + " "
-	}
-	s.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: message.GetTypeUrl(), ResponseNonce: message.GetNonce()})
-	return names, nil
-}
 
 // TestServer holds that clients get the resources of their own Gateway, at once and when they change, and that the server
 // knows how far each has come.
@@ -139,21 +49,12 @@ func TestServer(t *testing.T) {
 	}
 }
 
-func await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
-}
-
 // TestServerOwnTime: how long limpet takes of itself is measured for an Envoy that is there when a change comes and owes no answer, without
 // the wait for changes that come together.
 func TestServerOwnTime(t *testing.T) {
-	const settle = time.Hour
+	const debounce = time.Hour
 	registry := prometheus.NewRegistry()
-	s, _, connect := startServer(t, Options{Deadline: 10 * time.Millisecond, Metrics: NewMetrics(registry), Settle: settle})
+	s, _, connect := startServer(t, Options{Deadline: 10 * time.Millisecond, Metrics: NewMetrics(registry), Debounce: debounce})
 	s.Set("default/one", listed(t, time.Now(), "cluster a"))
 	one := connect("one", "default/one")
 	if got, err := one.receive(); got != "a " || err != nil {
@@ -178,7 +79,7 @@ func TestServerOwnTime(t *testing.T) {
 		}
 		return false
 	})
-	if sum > -settle.Seconds()/2 {
+	if sum > -debounce.Seconds()/2 {
 		t.Errorf("the wait counts: %v s", sum)
 	}
 }
@@ -274,8 +175,8 @@ func TestServerRefusals(t *testing.T) {
 	for range times {
 		_ = s.refuse(&peer.Peer{Addr: &net.TCPAddr{}}, errors.New("no certificate"))
 	}
-	if told := len(log.all); told < refusalsAtOnce || told > refusalsAtOnce+10 {
-		t.Errorf("the log is told %d times", told)
+	if logged := len(log.all); logged < refusalsAtOnce || logged > refusalsAtOnce+10 {
+		t.Errorf("the log is told %d times", logged)
 	}
 	families, err := registry.Gather()
 	if err != nil {

@@ -122,7 +122,7 @@ func (c *client) judgeTrial(t Type, p *push, words string) (isAll bool) {
 	return true
 }
 
-// decide has everything looked at anew that depends on it.
+// decide has everything looked at again that depends on it.
 func (c *client) decide(s sharding, words string) {
 	c.sharding, c.unsharded = s, words
 	for _, t := range []Type{Routes, ScopedRoutes, Listener} {

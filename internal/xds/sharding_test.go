@@ -37,7 +37,7 @@ func TestClientShards(t *testing.T) {
 			e := newFakeEnvoy(t)
 			to := listed(t, e.now, c.config)
 			if c.config == withoutModule { // with which it is only tried
-				l := to.find(Listener, "web")
+				l := to.findResource(Listener, "web")
 				l.content = func() []byte { return []byte("routes:web filter:limpet") }
 			}
 			e.set(to)

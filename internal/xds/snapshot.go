@@ -121,11 +121,11 @@ func (s *Snapshot) edit(t Type, e Edit) {
 	}
 }
 
-// snapshots counts those that were made, of all Gateways, for one that comes back begins anew.
+// snapshots counts those that were made, of all Gateways, for one that comes back begins again.
 var snapshots atomic.Uint64
 
-// find gives the resource of a name; nil if there is none.
-func (s *Snapshot) find(t Type, name string) *Resource {
+// findResource gives the resource of a name; nil if there is none.
+func (s *Snapshot) findResource(t Type, name string) *Resource {
 	if s == nil {
 		return nil
 	}
@@ -173,12 +173,12 @@ func (s *Snapshot) changesSince(last *Snapshot) (changed nameSets) {
 	}
 	for t := range typeCount {
 		for _, r := range s.Resources(t) {
-			if was := last.find(t, r.Name); was == nil || was.Version != r.Version || len(r.Moved) > 0 {
+			if was := last.findResource(t, r.Name); was == nil || was.Version != r.Version || len(r.Moved) > 0 {
 				changed.add(t, r.Name)
 			}
 		}
 		for _, r := range last.Resources(t) {
-			if s.find(t, r.Name) == nil {
+			if s.findResource(t, r.Name) == nil {
 				changed.add(t, r.Name)
 			}
 		}

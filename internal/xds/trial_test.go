@@ -100,7 +100,7 @@ func TestClientKnowsNoSuchFilter(t *testing.T) {
 	e.set(listed(t, e.now, first))
 	e.run()
 	to := listed(t, e.now, other)
-	to.find(Filter, "native").Trial = text(Listener, "trial/native", "filter:native bad")
+	to.findResource(Filter, "native").Trial = text(Listener, "trial/native", "filter:native bad")
 	e.set(to)
 	e.run()
 	rejected := e.client.listRejected()
@@ -134,10 +134,10 @@ func TestJudge(t *testing.T) {
 		}},
 		Extensions: []*corev3.Extension{{Name: "a"}, {Name: "b"}},
 	}
-	if got := o.judge(node); got != "1.37.0 has a,b" {
+	if got := o.judgeNode(node); got != "1.37.0 has a,b" {
 		t.Error(got)
 	}
-	if got := (&Options{}).judge(node); got != "" {
+	if got := (&Options{}).judgeNode(node); got != "" {
 		t.Error(got)
 	}
 }

@@ -46,15 +46,15 @@ const (
 type listenerChange func(r *Rig, l listenerTree) error
 
 var changes = map[string]listenerChange{
-	None:         func(_ *Rig, l listenerTree) error { l.keep(); l.unfence(); return nil },
+	None:         func(_ *Rig, l listenerTree) error { l.keep(); l.dropHeaderRemovals(); return nil },
 	Unsigned:     unsigned,
 	TinyGo:       emptyFilter,
 	Lua:          lua,
 	Rust:         rust,
-	Limpet:       func(r *Rig, l listenerTree) error { return r.limpet(l, Limpet, r.wasm, one("cart")) },
-	LimpetHeader: func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetHeader, r.wasm, one("x-cart")) },
-	LimpetIdle:   func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetIdle, r.wasm, idle) },
-	LimpetMany:   func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetMany, r.wasm, many) },
+	Limpet:       func(r *Rig, l listenerTree) error { return r.limpet(l, Limpet, r.wasm, keepPolicy("cart")) },
+	LimpetHeader: func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetHeader, r.wasm, keepPolicy("x-cart")) },
+	LimpetIdle:   func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetIdle, r.wasm, withIdleTimeout) },
+	LimpetMany:   func(r *Rig, l listenerTree) error { return r.limpet(l, LimpetMany, r.wasm, withManyPolicies) },
 	LimpetEverywhere: func(r *Rig, l listenerTree) error {
 		text, err := l.everywhere()
 		l.module(r.wasm, LimpetEverywhere, text)
@@ -65,17 +65,17 @@ var changes = map[string]listenerChange{
 		l.native(r.shippedNative(), text)
 		return err
 	},
-	Native:       func(r *Rig, l listenerTree) error { return r.native(l, one("cart")) },
-	NativeHeader: func(r *Rig, l listenerTree) error { return r.native(l, one("x-cart")) },
-	NativeIdle:   func(r *Rig, l listenerTree) error { return r.native(l, idle) },
-	NativeMany:   func(r *Rig, l listenerTree) error { return r.native(l, many) },
+	Native:       func(r *Rig, l listenerTree) error { return r.native(l, keepPolicy("cart")) },
+	NativeHeader: func(r *Rig, l listenerTree) error { return r.native(l, keepPolicy("x-cart")) },
+	NativeIdle:   func(r *Rig, l listenerTree) error { return r.native(l, withIdleTimeout) },
+	NativeMany:   func(r *Rig, l listenerTree) error { return r.native(l, withManyPolicies) },
 	NativeEmpty:  func(r *Rig, l listenerTree) error { l.native(r.peer("libempty.so"), ""); return nil },
 	NativeRust:   rustNative,
 }
 
 func unsigned(_ *Rig, l listenerTree) error {
 	l.keep(pinner)
-	l.unfence()
+	l.dropHeaderRemovals()
 	at(l.filter(pinner), "typed_config").(object)["session_state"] = object{
 		"name": "envoy.http.stateful_session.cookie",
 		"typed_config": object{
@@ -88,7 +88,7 @@ func unsigned(_ *Rig, l listenerTree) error {
 
 func emptyFilter(r *Rig, l listenerTree) error {
 	l.keep(limpet)
-	l.unfence()
+	l.dropHeaderRemovals()
 	l.module(r.peer("tinygo.wasm"), TinyGo, "")
 	return nil
 }
@@ -127,7 +127,7 @@ func Variant(path string) string { return "variant:" + path }
 // build returns the change that makes a contestant of limpet's listener.
 func build(name string) listenerChange {
 	if path, ok := strings.CutPrefix(name, "variant:"); ok {
-		return func(r *Rig, l listenerTree) error { return r.limpet(l, name, path, one("cart")) }
+		return func(r *Rig, l listenerTree) error { return r.limpet(l, name, path, keepPolicy("cart")) }
 	}
 	return changes[name]
 }
@@ -169,7 +169,7 @@ func (l listenerTree) everywhere() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	one("cart")(&config)
+	keepPolicy("cart")(&config)
 	text, err := policyconfig.Marshal(config)
 	if err != nil {
 		return "", err
@@ -177,8 +177,8 @@ func (l listenerTree) everywhere() (string, error) {
 	return string(text), l.carry(&policyconfig.Config{}) // routes have their bare names
 }
 
-// one keeps only the policy with that session name.
-func one(sessionName string) func(*policyconfig.Config) {
+// keepPolicy keeps only the policy with that session name.
+func keepPolicy(sessionName string) func(*policyconfig.Config) {
 	return func(c *policyconfig.Config) {
 		for _, policy := range c.Policies {
 			if policy.SessionName == sessionName {
@@ -189,15 +189,15 @@ func one(sessionName string) func(*policyconfig.Config) {
 	}
 }
 
-// idle keeps the policy of cart, with an idle timeout: tokens are renewed.
-func idle(c *policyconfig.Config) {
-	one("cart")(c)
+// withIdleTimeout keeps the policy of cart, with an idle timeout: tokens are renewed.
+func withIdleTimeout(c *policyconfig.Config) {
+	keepPolicy("cart")(c)
 	c.Policies[0].IdleTimeout = policyconfig.Duration(3600)
 }
 
-// many adds policies on routes of their own until there are Many.
-func many(c *policyconfig.Config) {
-	one("cart")(c)
+// withManyPolicies adds policies on routes of their own until there are Many.
+func withManyPolicies(c *policyconfig.Config) {
+	keepPolicy("cart")(c)
 	for i := range Many - 1 {
 		policy := c.Policies[0]
 		policy.Name = fmt.Sprintf("default/other-%d/rule/0", i)

@@ -46,7 +46,7 @@ func rustNative(r *Rig, l listenerTree) error {
 // native has a dynamic module take the places of limpet's wasm, of the fence and of stateful_session.
 func (l listenerTree) native(path, configuration string) {
 	l.keep(limpet)
-	l.unfence()
+	l.dropHeaderRemovals()
 	l.filter(limpet)["typed_config"] = object{
 		"@type":                 "type.googleapis.com/envoy.extensions.filters.http.dynamic_modules.v3.DynamicModuleFilter",
 		"dynamic_module_config": object{"name": "limpet", "module": object{"local": object{"filename": path}}},

@@ -90,8 +90,8 @@ func (l listenerTree) keep(names ...string) {
 	}
 }
 
-// unfence deletes the header removals, which only a pin header needs.
-func (l listenerTree) unfence() {
+// dropHeaderRemovals deletes the header removals, which only a pin header needs.
+func (l listenerTree) dropHeaderRemovals() {
 	config := at(l.manager(), "route_config").(object)
 	delete(config, "request_headers_to_remove")
 	delete(config, "response_headers_to_remove")

@@ -73,7 +73,7 @@ type SessionSettings struct {
 	// +optional
 	IdleTimeoutSeconds *int64 `json:"idleTimeoutSeconds,omitempty"`
 
-	// RenewAfterPercent is the share of the idle timeout that must have passed before a token is written anew.
+	// RenewAfterPercent is the share of the idle timeout that must have passed before a token is written again.
 	// Where no policy writes it: 25.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=99

@@ -177,8 +177,8 @@ type servedStatus struct {
 	Envoys   []ServedEnvoy
 }
 
-// isSettled tells whether every connected Envoy has everything.
-func (s *servedStatus) isSettled() bool {
+// isAcknowledged tells whether every connected Envoy has everything.
+func (s *servedStatus) isAcknowledged() bool {
 	generations := map[string]string{}
 	for _, g := range s.Gateways {
 		generations[g.Gateway] = g.Generation
@@ -197,12 +197,12 @@ func (w *Watching) status(t testing.TB) (status servedStatus, code int) {
 	return status, code
 }
 
-// AwaitSettled waits until every connected Envoy has everything.
-func (w *Watching) AwaitSettled(t testing.TB) {
+// AwaitAcknowledged waits until every connected Envoy has everything.
+func (w *Watching) AwaitAcknowledged(t testing.TB) {
 	t.Helper()
 	for deadline := time.Now().Add(changeWithin); ; time.Sleep(20 * time.Millisecond) {
 		status, _ := w.status(t)
-		if status.isSettled() {
+		if status.isAcknowledged() {
 			return
 		}
 		if time.Now().After(deadline) {

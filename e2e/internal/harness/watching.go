@@ -132,7 +132,7 @@ func (w *Watching) live(t testing.TB, line string) string {
 		t.Fatalf("a change is not live: %s\n%s", line, w.Output())
 	}
 	if w.served {
-		w.AwaitSettled(t)
+		w.AwaitAcknowledged(t)
 	}
 	return line
 }

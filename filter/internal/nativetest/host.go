@@ -11,10 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -60,52 +58,6 @@ func root(t testing.TB) string {
 	}
 	t.Fatalf("no go.mod above %s: %v", dir, err)
 	return ""
-}
-
-// machine is what runs the modules of an architecture: a compiler for the host, and the command in front of it.
-type machine struct {
-	compiler string
-	flags    []string
-	emulator []string
-}
-
-func machineOf(module string) machine {
-	if runtime.GOARCH != "arm64" && filepath.Base(filepath.Dir(module)) == "arm64" {
-		return machine{compiler: "aarch64-linux-gnu-gcc", emulator: []string{"qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"}}
-	}
-	if filepath.Base(filepath.Dir(module)) == "sanitized" {
-		return machine{compiler: "cc", flags: []string{"-fsanitize=address,undefined", "-fno-sanitize-recover=all"}}
-	}
-	return machine{compiler: "cc"}
-}
-
-// programs are the hosts, each built once in a process, by their compilers and flags.
-var programs = struct {
-	sync.Mutex
-	paths map[string]string
-}{paths: map[string]string{}}
-
-// build compiles a host, whose source is below the root.
-func (m machine) build(t testing.TB, source ...string) string {
-	t.Helper()
-	programs.Lock()
-	defer programs.Unlock()
-	command := append([]string{m.compiler, "-O1", "-g", "-rdynamic"}, m.flags...)
-	file := filepath.Join(append([]string{root(t)}, source...)...)
-	name := strings.Join(append(command, file), " ")
-	if path, ok := programs.paths[name]; ok {
-		return path
-	}
-	dir, err := os.MkdirTemp("", "limpet-host")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "host")
-	if out, err := exec.Command(command[0], append(command[1:], "-o", path, file, "-ldl")...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", file, err, out)
-	}
-	programs.paths[name] = path
-	return path
 }
 
 // Start starts a host with a module, until the test ends. A module for another architecture runs in qemu.
@@ -178,55 +130,6 @@ func (h *Host) call(m message) (*answer, error) {
 	return &a, nil
 }
 
-// message is what the host is told; its first four bytes are for its length.
-type message []byte
-
-func newMessage(what byte) message { return message{0, 0, 0, 0, what} }
-
-func (m message) number(n uint32) message { return binary.LittleEndian.AppendUint32(m, n) }
-
-func (m message) text(s string) message { return append(m.number(uint32(len(s))), s...) }
-
-func (m message) boolean(b bool) message {
-	if b {
-		return m.number(1)
-	}
-	return m.number(0)
-}
-
-func (m message) headers(lines [][2]string) message {
-	m = m.number(uint32(len(lines)))
-	for _, line := range lines {
-		m = m.text(line[0]).text(line[1])
-	}
-	return m
-}
-
-// answer is what it says.
-type answer []byte
-
-func (a *answer) number() uint32 {
-	n := binary.LittleEndian.Uint32(*a)
-	*a = (*a)[4:]
-	return n
-}
-
-func (a *answer) text() string {
-	n := a.number()
-	s := string((*a)[:n])
-	*a = (*a)[n:]
-	return s
-}
-
-func (a *answer) headers() [][2]string {
-	lines := make([][2]string, a.number())
-	for i := range lines {
-		name := a.text()
-		lines[i] = [2]string{name, a.text()}
-	}
-	return lines
-}
-
 // Configure loads a configuration in place of the one before, with these variables in Envoy's environment. The error has
 // what the module logged.
 func (h *Host) Configure(config string, env map[string]string) error {
@@ -266,7 +169,7 @@ type Stream struct {
 	Details  string
 	// Within is the backend among whose hosts Envoy looks for another, "" for all.
 	Within string
-	// Rerouted says that the route is chosen anew.
+	// Rerouted says that the route is chosen again.
 	Rerouted bool
 }
 

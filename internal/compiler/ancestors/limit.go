@@ -67,7 +67,7 @@ func Find(in Input, rep *report.Report) *Limit {
 	}
 	reached, subjects := map[object.Ref]map[object.Ref]bool{}, ListPolicies(in.Objects)
 	for policy, gateways := range FindReach(in) {
-		if without := ListWithoutRoom(in.Objects.Gateways, in.Order, gateways, taken[policy]); len(without) > 0 {
+		if without := ListOverLimit(in.Objects.Gateways, in.Order, gateways, taken[policy]); len(without) > 0 {
 			reached[policy] = NewSet(without)
 			Tell(subjects[policy], without, rep)
 		}
@@ -154,11 +154,11 @@ func FindReach(in Input) Reach {
 	return reach
 }
 
-// ListWithoutRoom gives those of a policy's Gateways that do not fit into its status besides the
+// ListOverLimit gives those of a policy's Gateways that do not fit into its status besides the
 // ancestors that it has otherwise. The Gateways say whether they are the policy's own. Those that routes of its own
 // namespace lead through go first, for no other namespace can make the policy leave those, and of these the ones that
 // were there first.
-func ListWithoutRoom(
+func ListOverLimit(
 	all []*resource.Object[gatewayv1.Gateway], order *seniority.Order, gateways map[object.Ref]bool, taken int,
 ) (without []object.Ref) {
 	free := max(v1alpha1.MaxAncestors-taken, 0)

@@ -56,7 +56,7 @@ func TestFind(t *testing.T) {
 		"sixteen have room":                        {gateways: 16, reaching: 16},
 		"the seventeenth has not":                  {gateways: 17, reaching: 17, want: 1},
 		"other controllers' entries stay":          {gateways: 16, foreign: 3, reaching: 16, want: 3},
-		"entries of ours are written anew":         {gateways: 16, own: 16, reaching: 16},
+		"entries of ours are written again":        {gateways: 16, own: 16, reaching: 16},
 		"targets without effect have entries, too": {gateways: 16, refused: 2, reaching: 16, want: 2},
 		"Gateways that lead elsewhere don't count": {gateways: 40, reaching: 16},
 		"a status full of others leaves none":      {gateways: 2, foreign: 16, reaching: 2, want: 2},

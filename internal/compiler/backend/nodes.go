@@ -19,14 +19,14 @@ func (n *Nodes) isAPIServer(at netip.AddrPort) bool {
 	return n != nil && slices.Contains(n.APIServers, at)
 }
 
-// isOthers tells whether an address is that of a machine on whose network the namespace has no Pod.
-func (n *Nodes) isOthers(namespace string, at netip.Addr) bool {
+// belongsToOthers tells whether an address is that of a machine on whose network the namespace has no Pod.
+func (n *Nodes) belongsToOthers(namespace string, at netip.Addr) bool {
 	namespaces, is := n.podsAt(at)
 	return is && !slices.Contains(namespaces, namespace)
 }
 
-// ListMoved lists the addresses of which the two values say something else.
-func (n *Nodes) ListMoved(now *Nodes) map[netip.Addr]bool {
+// ListChanged lists the addresses of which the two values say something else.
+func (n *Nodes) ListChanged(now *Nodes) map[netip.Addr]bool {
 	moved := map[netip.Addr]bool{}
 	for _, lists := range [][2]*Nodes{{n, now}, {now, n}} {
 		if n == now || lists[0] == nil {

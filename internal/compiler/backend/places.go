@@ -90,8 +90,8 @@ func (p *Places) Equal(other *Places) bool {
 		p.Nodes == other.Nodes
 }
 
-// ListMoved lists the namespaces whose Gateways' listeners are not where they were.
-func (p *Places) ListMoved(to *Places) (namespaces []string) {
+// ListChanged lists the namespaces whose Gateways' listeners are not where they were.
+func (p *Places) ListChanged(to *Places) (namespaces []string) {
 	for _, lists := range [][2][]Listener{{p.Listeners, to.Listeners}, {to.Listeners, p.Listeners}} {
 		for _, l := range lists[0] {
 			if _, stays := slices.BinarySearchFunc(lists[1], l, Listener.compare); !stays {
@@ -115,7 +115,7 @@ func (p *Places) refuse(namespace string, at netip.AddrPort) string {
 		return fmt.Sprintf("%s is where Envoy itself listens", at)
 	case p.Nodes.isAPIServer(at):
 		return fmt.Sprintf("%s is where an API server listens", at)
-	case p.Nodes.isOthers(namespace, at.Addr()):
+	case p.Nodes.belongsToOthers(namespace, at.Addr()):
 		return fmt.Sprintf("%s is a machine of the cluster, on whose network namespace %s has no Pod", at.Addr(), namespace)
 	case !at.Addr().IsLoopback():
 		return ""

@@ -64,7 +64,7 @@ func TestPlaces(t *testing.T) {
 	} {
 		for _, selector := range []bool{false, true} {
 			objects := compilertest.Admit(t, append(endpointAt(c.address, c.port, selector), c.gateway, limpetClass, othersClass)...)
-			topology := buildSettled(objects, bind, admin)
+			topology := buildResolved(objects, bind, admin)
 			places := backend.NewPlaces(objects, topology.Claims(), admin)
 			places.NoLoopback = c.controller
 			rep := &report.Report{}
@@ -112,7 +112,7 @@ func TestPlacesOnEveryAddress(t *testing.T) {
 			documents[0] = strings.Replace(documents[0], "addressType: IPv4", "addressType: FQDN", 1)
 		}
 		objects := compilertest.Admit(t, append(documents, gatewayIn("infra", "limpet", ""), limpetClass)...)
-		topology := buildSettled(objects, netip.MustParseAddr("0.0.0.0"), everywhere)
+		topology := buildResolved(objects, netip.MustParseAddr("0.0.0.0"), everywhere)
 		places := backend.NewPlaces(objects, topology.Claims(), everywhere)
 		places.Machine, places.Names = []netip.Addr{machine}, strings.Fields(c.names)
 		rep := &report.Report{}
@@ -177,8 +177,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// buildSettled makes the topology of Gateways that listen where Envoy's admin interface does not.
-func buildSettled(objects *resource.Objects, bind netip.Addr, admin netip.AddrPort) *gateway.Topology {
+// buildResolved makes the topology of Gateways that listen where Envoy's admin interface does not.
+func buildResolved(objects *resource.Objects, bind netip.Addr, admin netip.AddrPort) *gateway.Topology {
 	in, l := gateway.NewInput(objects, bind), gateway.Listening{Admin: admin}
-	return gateway.Build(in.Settled(in.SettleClaims(l), l))
+	return gateway.Build(in.Resolved(in.ResolveClaims(l), l))
 }

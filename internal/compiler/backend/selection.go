@@ -69,8 +69,8 @@ func (s *Selection) LeftBy(service string) []*SelectedPod {
 	return s.left[service]
 }
 
-// ListMoved lists the Services for which LeftBy differs.
-func (s *Selection) ListMoved(now *Selection) (services []string) {
+// ListChanged lists the Services for which LeftBy differs.
+func (s *Selection) ListChanged(now *Selection) (services []string) {
 	if s == now {
 		return nil
 	}

@@ -122,7 +122,7 @@ func recallSelection(t *testing.T, s *backend.Selection) *backend.Selection {
 // describeLeft says which pods have been left, and since which second.
 func describeLeft(s *backend.Selection) string {
 	var all []string
-	for _, service := range (*backend.Selection)(nil).ListMoved(s) {
+	for _, service := range (*backend.Selection)(nil).ListChanged(s) {
 		for _, p := range s.LeftBy(service) {
 			all = append(all, fmt.Sprintf("%s %s @%d", p.Address, p.UID, p.Left.Unix()))
 		}

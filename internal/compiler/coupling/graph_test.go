@@ -102,7 +102,7 @@ func TestGraphForgets(t *testing.T) {
 			}
 		}
 		if got, want := listComponents(g, there), listComponents(rebuilt, there); got != want {
-			t.Fatalf("%v: %s, made anew %s", lines, got, want)
+			t.Fatalf("%v: %s, made again %s", lines, got, want)
 		}
 		if g.Len() != len(lines) {
 			t.Fatalf("%d routes, not %d", g.Len(), len(lines))

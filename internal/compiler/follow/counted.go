@@ -57,7 +57,7 @@ func count[K comparable](counts map[K]int, key K, by int) {
 	}
 }
 
-// manyTouched is from how many touched items on an order is made anew, not mended.
+// manyTouched is from how many touched items on an order is made again, not mended.
 const manyTouched = 256
 
 // mendOrder brings a list of names in order up to date with those that have been touched.

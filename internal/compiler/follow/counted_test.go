@@ -33,7 +33,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// TestMendOrder wants a list in order, be it mended or made anew.
+// TestMendOrder wants a list in order, be it mended or made again.
 func TestMendOrder(t *testing.T) {
 	there := map[string]bool{}
 	var names []string

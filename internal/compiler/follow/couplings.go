@@ -105,10 +105,10 @@ func (s *State) listCookies(decisions *policy.Decisions) map[object.Ref][]policy
 }
 
 // coupleByCookies couples routes whose cookies could collide, wherever they are. It gives those whose groups have to be
-// made anew because of that.
-func (s *State) coupleByCookies(fresh []*group) map[object.Ref]bool {
+// made again because of that.
+func (s *State) coupleByCookies(added []*group) map[object.Ref]bool {
 	graph, pending := s.objects.graph, map[object.Ref]bool{}
-	for _, g := range fresh {
+	for _, g := range added {
 		for _, ref := range g.routes {
 			n := s.newNode(s.objects.routes[ref])
 			addCookies(&n, g.part.cookies[ref])
@@ -117,7 +117,7 @@ func (s *State) coupleByCookies(fresh []*group) map[object.Ref]bool {
 			}
 		}
 	}
-	for _, g := range fresh {
+	for _, g := range added {
 		for ref, cookies := range g.part.cookies {
 			note := func(others map[object.Ref]bool) {
 				for other := range others {

@@ -27,14 +27,14 @@ func (s *State) TakeDecided(rep *report.Report) (in status.Input, all bool) {
 	in = status.Input{
 		Objects: s.objectsOf(some, groups), Some: &status.Some{Refs: some, Attached: s.attachedOn(some)},
 		Decisions: &policy.Decisions{
-			AncestorLimit: ancestors.NewLimit(ancestors.Input{Attachments: noAttachments}, maps.Clone(s.room.reached)),
-			Attachments:   slices.Clone(s.frame.streams.attachments),
+			AncestorLimit: ancestors.NewLimit(ancestors.Input{Attachments: noAttachments}, maps.Clone(s.ancestorLimits.reached)),
+			Attachments:   slices.Clone(s.base.streams.attachments),
 		},
 	}
 	for _, p := range in.Objects.SessionPolicies {
 		in.Decisions.Attachments = append(in.Decisions.Attachments, s.attachments[p]...)
 	}
-	in.SetParts(s.frame.streams.status, parts)
+	in.SetParts(s.base.streams.status, parts)
 	s.reportAbout(some, rep)
 	return in, all
 }
@@ -142,7 +142,7 @@ func (s *State) updateRefused(some map[object.Ref]bool, parts []status.Part) {
 			continue
 		}
 		rep := &report.Report{}
-		for r := range s.said.about[ref] {
+		for r := range s.reported.about[ref] {
 			rep.AddAbout(map[object.Ref]bool{ref: true}, r)
 		}
 		if status.IsRefused(route, rep.Problems(), rejected[ref]) {
@@ -150,7 +150,7 @@ func (s *State) updateRefused(some map[object.Ref]bool, parts []status.Part) {
 		}
 	}
 	if len(now) > 0 {
-		for _, p := range append([]status.Part{s.frame.streams.status}, parts...) {
+		for _, p := range append([]status.Part{s.base.streams.status}, parts...) {
 			p.Attachments.VisitAttached(func(l gateway.ListenerKey, routes []object.Ref) {
 				for _, ref := range routes {
 					if _, is := now[ref]; is {
@@ -213,7 +213,7 @@ func (s *State) reportAbout(some map[object.Ref]bool, rep *report.Report) {
 		about[p.Ref()] = true
 	}
 	for ref := range about {
-		maps.Copy(reports, s.said.about[ref])
+		maps.Copy(reports, s.reported.about[ref])
 	}
 	for r := range reports {
 		rep.AddAbout(about, r)

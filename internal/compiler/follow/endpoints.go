@@ -14,23 +14,23 @@ import (
 
 // Endpoints change more often than all else. On most of these changes nothing depends but the hosts of clusters, and so
 // they have a way of their own: the clusters of a part that lead to the Service get the hosts that it has now. Only if
-// there is more to it, as [lower.Destination.Stays] tells, is the part made anew.
+// there is more to it, as [lower.Destination.Stays] tells, is the part made again.
 
 // changeEndpoints marks what depends on the slices of a Service.
 func (s *State) changeEndpoints(service string) {
 	k := endpointsKey(service)
 	s.marks.endpoints[service] = true
-	s.marks.frame = s.marks.frame || s.frame != nil && s.frame.asked[k]
+	s.marks.base = s.marks.base || s.base != nil && s.base.asked[k]
 	s.change(selectableKey(k.of.Namespace))
 }
 
 // updateEndpoints gives clusters the hosts that they have now, each once, and marks the groups in which more depends on
 // these.
-func (s *State) updateEndpoints(m Moment) {
+func (s *State) updateEndpoints(m Environment) {
 	if !s.marks.all {
 		places, backends := s.findOther(m)
-		for g := range s.groups.passing {
-			for at := range g.part.passing {
+		for g := range s.groups.temporary {
+			for at := range g.part.temporary {
 				places.Add(g, at)
 			}
 		}
@@ -43,7 +43,7 @@ func (s *State) updateEndpoints(m Moment) {
 
 // findOther gives the places of the clusters with hosts of Services whose slices have changed, and the ports of these,
 // by their names, with the hosts that they have now. It marks the groups in which more depends on them.
-func (s *State) findOther(m Moment) (places index.Sets[*group, int], backends map[string]*backend.Backend) {
+func (s *State) findOther(m Environment) (places index.Sets[*group, int], backends map[string]*backend.Backend) {
 	places, backends = index.Sets[*group, int]{}, map[string]*backend.Backend{}
 	for service := range s.marks.endpoints {
 		groups := s.askers.Sets[endpointsKey(service)]
@@ -72,7 +72,7 @@ func (s *State) findOther(m Moment) (places index.Sets[*group, int], backends ma
 // depend on more than its slices.
 func (s *State) findBackends(key string) (backends map[string]*backend.Backend, known bool) {
 	o := s.objects
-	if len(o.inward[key]) > 0 || s.selected.left[key] {
+	if len(o.local[key]) > 0 || s.selected.left[key] {
 		return nil, false
 	}
 	backends = map[string]*backend.Backend{}
@@ -81,7 +81,7 @@ func (s *State) findBackends(key string) (backends map[string]*backend.Backend, 
 	}
 	behind := &resource.Objects{Services: []*service{o.services[key]}, Slices: slices.Collect(maps.Keys(o.slices[key]))}
 	behind.Sort()
-	for _, in := range backend.GatherPorts(behind, s.selected.now, s.frame.shared.Places) {
+	for _, in := range backend.GatherPorts(behind, s.selected.now, s.base.shared.Places) {
 		b := &backend.BuildPort(in).Backend
 		backends[b.Name] = b
 	}
@@ -89,23 +89,23 @@ func (s *State) findBackends(key string) (backends map[string]*backend.Backend, 
 }
 
 // stay tells whether clusters alone depend on what is another about the hosts of a Service's ports.
-func stay(own []lower.Destination, now map[string]*backend.Backend, m Moment) bool {
+func stay(own []lower.Destination, now map[string]*backend.Backend, m Environment) bool {
 	return !slices.ContainsFunc(own, func(d lower.Destination) bool {
 		b := now[d.Name]
-		return b == nil || !d.Stays(b, m.knownOwners())
+		return b == nil || !d.ChangesClustersOnly(b, m.knownOwners())
 	})
 }
 
 // rechoose gives some of a group's clusters the hosts that they have now.
-func (s *State) rechoose(g *group, places map[int]bool, backends map[string]*backend.Backend, m Moment) {
+func (s *State) rechoose(g *group, places map[int]bool, backends map[string]*backend.Backend, m Environment) {
 	for at := range places {
 		c := &g.part.clusters[at]
 		now := c.Rechoose(backends, m.draining(), m.knownOwners())
 		s.merged.replaceCluster(c, &now)
 		*c = now
-		setMember(g.part.passing, at, now.Remembered.IsPassing())
+		setMember(g.part.temporary, at, now.Remembered.IsTemporary())
 	}
-	setMember(s.groups.passing, g, len(g.part.passing) > 0)
+	setMember(s.groups.temporary, g, len(g.part.temporary) > 0)
 }
 
 // listDestinations lists those that are ports of a Service.
@@ -119,9 +119,9 @@ func (p *groupPart) listDestinations(service string) []lower.Destination {
 	return p.destinations[from:to]
 }
 
-// isUnsettled tells whether some pods are no endpoints yet.
-func (p *groupPart) isUnsettled() bool {
-	return slices.ContainsFunc(p.clusters, func(c lower.Cluster) bool { return c.Remembered.Unsettled })
+// isUnacknowledged tells whether some pods are no endpoints yet.
+func (p *groupPart) isUnacknowledged() bool {
+	return slices.ContainsFunc(p.clusters, func(c lower.Cluster) bool { return c.Remembered.Unacknowledged })
 }
 
 // hasPodAt tells whether it leads to a pod at one of some addresses.

@@ -48,7 +48,7 @@ const (
 )
 
 // TestLaneEqualsPart changes the slice of a Service, and holds that a part whose clusters alone got other hosts is the one that is made
-// anew; and that a part is made anew where routes, policies or messages depend on these.
+// again; and that a part is made again where routes, policies or messages depend on these.
 func TestLaneEqualsPart(t *testing.T) {
 	reused := lower.Owners{
 		{Namespace: "shop", Address: netip.MustParseAddrPort("10.0.0.3:8080")}: ir.HostOwner{UID: "three", Reused: true, Live: true},
@@ -57,34 +57,34 @@ func TestLaneEqualsPart(t *testing.T) {
 	// with writes a field into the policy.
 	with := func(field string) []string { return []string{"sessionName: cart", "sessionName: cart\n  " + field} }
 	for name, c := range map[string]struct {
-		first  []string // replacements in the world to begin with
-		change []string // and then
-		owners lower.Owners
-		later  time.Duration
-		anew   bool
+		first   []string // replacements in the world to begin with
+		change  []string // and then
+		owners  lower.Owners
+		later   time.Duration
+		renewed bool
 	}{
 		"a host":                     {change: moves},
 		"one more":                   {change: []string{"\nendpoints:\n-", "\nendpoints:\n- {addresses: [10.0.0.9]}\n-"}},
-		"an owner":                   {change: moves, owners: reused, anew: true},
+		"an owner":                   {change: moves, owners: reused, renewed: true},
 		"an owner who is not asked":  {first: with("identity: Address"), change: moves, owners: reused},
-		"an unsettled owner":         {first: with("identity: Address"), change: moves, owners: unsettled(reused)},
-		"the name of a host":         {first: with("identity: Name"), change: moves, anew: true},
-		"a revoked host":             {first: with(`revocation: {backends: ["shop/cart:80 before 2024-01-01T00:00:00Z"]}`), change: moves, anew: true},
+		"an unsettled owner":         {first: with("identity: Address"), change: moves, owners: unacknowledged(reused)},
+		"the name of a host":         {first: with("identity: Name"), change: moves, renewed: true},
+		"a revoked host":             {first: with(`revocation: {backends: ["shop/cart:80 before 2024-01-01T00:00:00Z"]}`), change: moves, renewed: true},
 		"another backend is revoked": {first: with(`revocation: {backends: ["shop/idle:80 before 2024-01-01T00:00:00Z"]}`), change: moves},
 		"a host drains":              {change: []string{"addresses: [10.0.0.2]", drains + ": [10.0.0.2]"}},
 		"a host has drained":         {first: []string{"addresses: [10.0.0.2]", drains + ": [10.0.0.2]"}, later: 11 * time.Minute},
 		"an unready host":            {change: []string{"addresses: [10.0.0.2]", unready + ": [10.0.0.2]"}},
-		"the last ready host":        {change: []string{"addresses: [10.0.0", unready + ": [10.0.0"}, anew: true},
+		"the last ready host":        {change: []string{"addresses: [10.0.0", unready + ": [10.0.0"}, renewed: true},
 		"hosts behind a name": {
-			change: []string{ofAddresses + "\n-", strings.Replace(ofAddresses, "IPv4", "FQDN", 1) + "\n- {addresses: [a.example.com]}\n-"}, anew: true,
+			change: []string{ofAddresses + "\n-", strings.Replace(ofAddresses, "IPv4", "FQDN", 1) + "\n- {addresses: [a.example.com]}\n-"}, renewed: true,
 		},
-		"a second address":          {change: []string{"[10.0.0.2]", "[10.0.0.2, 10.0.0.7]"}, anew: true},
-		"a place where none may be": {change: []string{"[10.0.0.2]", "[127.0.0.1]"}, anew: true},
+		"a second address":          {change: []string{"[10.0.0.2]", "[10.0.0.2, 10.0.0.7]"}, renewed: true},
+		"a place where none may be": {change: []string{"[10.0.0.2]", "[127.0.0.1]"}, renewed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			world := strings.NewReplacer(c.first...).Replace(laneWorld)
 			changed := strings.NewReplacer(c.change...).Replace(world)
-			m := Moment{Now: time.Unix(1e9, 0), Files: func() []string { return []string{"world"} }, Owners: c.owners}
+			m := Environment{Now: time.Unix(1e9, 0), Files: func() []string { return []string{"world"} }, Owners: c.owners}
 			s := followLane(t, world, m)
 			before := onlyGroup(t, s)
 			m.Since = map[ir.HostKey]time.Time{{Namespace: "shop", Address: netip.MustParseAddrPort("10.0.0.2:8080")}: m.Now}
@@ -92,8 +92,8 @@ func TestLaneEqualsPart(t *testing.T) {
 			clusters := slices.Clone(before.part.clusters)
 			updateLane(t, s, changed, m)
 			g := onlyGroup(t, s)
-			if anew := g != before; anew != c.anew {
-				t.Errorf("made anew: %t", anew)
+			if renewed := g != before; renewed != c.renewed {
+				t.Errorf("made again: %t", renewed)
 			}
 			if reflect.DeepEqual(clusters, g.part.clusters) {
 				t.Error("the clusters are what they were, so that nothing is shown")
@@ -103,8 +103,8 @@ func TestLaneEqualsPart(t *testing.T) {
 	}
 }
 
-// unsettled are owners of which proxies do not know.
-func unsettled(known lower.Owners) lower.Owners {
+// unacknowledged are owners of which proxies do not know.
+func unacknowledged(known lower.Owners) lower.Owners {
 	all := lower.Owners{}
 	for at, o := range known {
 		all[at] = ir.HostOwner{UID: o.UID, Reused: true}
@@ -112,7 +112,7 @@ func unsettled(known lower.Owners) lower.Owners {
 	return all
 }
 
-func followLane(t *testing.T, world string, m Moment) *State {
+func followLane(t *testing.T, world string, m Environment) *State {
 	t.Helper()
 	s := New(Settings{Steps: pipeline.Settings{Bind: netip.MustParseAddr("0.0.0.0")}})
 	updateLane(t, s, world, m)
@@ -120,7 +120,7 @@ func followLane(t *testing.T, world string, m Moment) *State {
 }
 
 // updateLane has a state take documents, each a source of its own.
-func updateLane(t *testing.T, s *State, world string, m Moment) {
+func updateLane(t *testing.T, s *State, world string, m Environment) {
 	t.Helper()
 	var sources []read.Source
 	for i, text := range strings.Split(world, "\n---\n") {
@@ -133,7 +133,7 @@ func updateLane(t *testing.T, s *State, world string, m Moment) {
 	if err := s.Update(m); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Settle(); err != nil {
+	if _, _, err := s.Finish(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -160,8 +160,8 @@ func comparePart(t *testing.T, got, want *groupPart) {
 			t.Errorf("cluster %+v,\nwant %+v", g, w)
 		}
 	}
-	if !reflect.DeepEqual(got.passing, want.passing) || !reflect.DeepEqual(got.policies, want.policies) {
-		t.Errorf("passing %v, policies %+v,\nwant %v, %+v", got.passing, got.policies, want.passing, want.policies)
+	if !reflect.DeepEqual(got.temporary, want.temporary) || !reflect.DeepEqual(got.policies, want.policies) {
+		t.Errorf("passing %v, policies %+v,\nwant %v, %+v", got.temporary, got.policies, want.temporary, want.policies)
 	}
 	for i := range got.hosts {
 		if g, w := got.hosts[i], want.hosts[i]; g.hostKey != w.hostKey || !bytes.Equal(g.text.Text(true), w.text.Text(true)) {

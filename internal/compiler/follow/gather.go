@@ -156,7 +156,7 @@ func (g *gatherer) addAuthService(ref object.Ref) {
 	}
 }
 
-// addContents adds the objects with a say in a whole namespace. Those about TLS to backends the frame reads for all.
+// addContents adds the objects with a say in a whole namespace. Those about TLS to backends the base reads for all.
 func (g *gatherer) addContents(namespace string) {
 	if !g.ask(contentsKey(namespace)) {
 		return
@@ -176,7 +176,7 @@ func (g *gatherer) addService(name string) {
 		return
 	}
 	g.addContents(k.of.Namespace)
-	if len(o.inward[name]) > 0 || g.from.selected.left[name] {
+	if len(o.local[name]) > 0 || g.from.selected.left[name] {
 		g.ask(key{about: places})
 	}
 	if found := o.services[name]; found != nil {

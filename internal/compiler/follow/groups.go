@@ -21,34 +21,34 @@ type group struct {
 type groups struct {
 	all     map[*group]bool
 	byRoute map[object.Ref]*group
-	// passing are those of which clusters change with time, or when proxies have taken the last ones over.
-	passing map[*group]bool
+	// temporary are those of which clusters change with time, or when proxies have taken the last ones over.
+	temporary map[*group]bool
 }
 
 func newGroups() groups {
 	return groups{
-		all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, passing: map[*group]bool{},
+		all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, temporary: map[*group]bool{},
 	}
 }
 
-// updateGroups makes marked groups anew.
-func (s *State) updateGroups(m Moment) error {
+// updateGroups makes marked groups again.
+func (s *State) updateGroups(m Environment) error {
 	pending := s.listMarked(m.Moved)
 	for {
-		fresh := s.regroup(pending)
-		parts := parallel.Map(fresh, func(some []*group, parts []*groupPart) {
+		added := s.regroup(pending)
+		parts := parallel.Map(added, func(some []*group, parts []*groupPart) {
 			for i, g := range some {
 				parts[i] = s.compile(g, m)
 			}
 		})
-		for i, g := range fresh {
+		for i, g := range added {
 			if parts[i].err != nil {
 				return parts[i].err
 			}
 			s.addGroup(g, parts[i])
 		}
-		pending = s.coupleByCookies(fresh)
-		if s.updateRoom(pending); len(pending) == 0 {
+		pending = s.coupleByCookies(added)
+		if s.updateAncestorLimits(pending); len(pending) == 0 {
 			return nil
 		}
 	}
@@ -74,8 +74,8 @@ func (s *State) listMarked(moved []ir.HostKey) map[object.Ref]bool {
 }
 
 // regroup dissolves the groups of some routes, and of all routes that are coupled with theirs now, and groups those
-// anew.
-func (s *State) regroup(routes map[object.Ref]bool) (fresh []*group) {
+// again.
+func (s *State) regroup(routes map[object.Ref]bool) (added []*group) {
 	queue := make([]object.Ref, 0, len(routes))
 	for ref := range routes {
 		queue = append(queue, ref)
@@ -97,12 +97,12 @@ func (s *State) regroup(routes map[object.Ref]bool) (fresh []*group) {
 			grouped[member] = true
 		}
 		queue = append(queue, g.routes...)
-		fresh = append(fresh, g)
+		added = append(added, g)
 	}
-	for _, g := range fresh {
+	for _, g := range added {
 		g.keepCaches(caches, s.settings.ManyRoutes)
 	}
-	return fresh
+	return added
 }
 
 // keepCaches takes over what was kept for the group of one of the routes, if there are many.
@@ -123,32 +123,32 @@ func (g *group) keepCaches(caches map[object.Ref]stepCaches, many int) {
 // addGroup puts a group's part into what all come to.
 func (s *State) addGroup(g *group, p *groupPart) {
 	g.part = p
-	s.groups.all[g], s.fresh[g] = true, true
+	s.groups.all[g], s.added[g] = true, true
 	s.endings.add(g)
 	for _, ref := range g.routes {
 		s.groups.byRoute[ref] = g
 	}
-	setMember(s.groups.passing, g, len(p.passing) > 0)
+	setMember(s.groups.temporary, g, len(p.temporary) > 0)
 	s.askers.note(g, true)
-	s.room.count(p.reach, 1)
+	s.ancestorLimits.count(p.reach, 1)
 	s.merged.addPart(p)
 	s.markPart(g, 1)
-	s.said.add(p.report)
+	s.reported.add(p.report)
 }
 
 // removeGroup takes a group out of what all come to.
 func (s *State) removeGroup(g *group) {
 	delete(s.groups.all, g)
-	delete(s.fresh, g)
+	delete(s.added, g)
 	s.gone = append(s.gone, g.part)
-	delete(s.groups.passing, g)
+	delete(s.groups.temporary, g)
 	s.endings.remove(g)
 	for _, ref := range g.routes {
 		delete(s.groups.byRoute, ref)
 	}
 	s.askers.note(g, false)
-	s.room.count(g.part.reach, -1)
+	s.ancestorLimits.count(g.part.reach, -1)
 	s.merged.removePart(g.part)
 	s.markPart(g, -1)
-	s.said.remove(g.part.report)
+	s.reported.remove(g.part.report)
 }

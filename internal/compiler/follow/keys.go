@@ -8,7 +8,7 @@ import (
 )
 
 // key is something that is asked for while the objects of a part are gathered: it may be found, be no good or not be
-// there. A part keeps the keys that it asked for, and is made anew when the answer to one of them may be another.
+// there. A part keeps the keys that it asked for, and is made again when the answer to one of them may be another.
 type key struct {
 	about subject
 	of    object.Ref
@@ -67,7 +67,7 @@ func (s *State) change(k key) {
 	for g := range s.askers.Sets[k] {
 		s.marks.routes[g.routes[0]] = true
 	}
-	s.marks.frame = s.marks.frame || s.frame != nil && s.frame.asked[k]
+	s.marks.base = s.marks.base || s.base != nil && s.base.asked[k]
 }
 
 // changeGateway marks the parts that asked for a Gateway's listeners, or for all.
@@ -155,7 +155,7 @@ func (s *State) visitContentsKeys(some *resource.Objects, visit func(key)) {
 	visitNamespaces(some.Backends, visit)
 	visitNamespaces(some.AuthServices, visit)
 	visitNamespaces(some.BackendTLS, visit)
-	// On other Secrets and ConfigMaps than those with authorities by which hosts are verified the frame alone depends.
+	// On other Secrets and ConfigMaps than those with authorities by which hosts are verified the base alone depends.
 	verifying := func(k key) {
 		if s.objects.verifying[k.of.Namespace] > 0 {
 			visit(k)

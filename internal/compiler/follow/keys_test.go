@@ -40,14 +40,14 @@ func newWorld(t *testing.T, apart bool) *State {
 		t.Fatal(err)
 	}
 	files := func() []string { return slices.Sorted(s.Store().Names()) }
-	if err := s.Update(Moment{Files: files}); err != nil {
+	if err := s.Update(Environment{Files: files}); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
 // TestPartsAskForWhatTheySee holds that each object which a part is made from has a key that the part asked for: else the object could
-// change and the part would stay what it was. Certificates of listeners, and grants for them, are not asked for: the frame has them, and
+// change and the part would stay what it was. Certificates of listeners, and grants for them, are not asked for: the base has them, and
 // groups see what changes of its listeners.
 func TestPartsAskForWhatTheySee(t *testing.T) {
 	for _, apart := range []bool{false, true} {
@@ -101,7 +101,7 @@ func TestAskersAreForgotten(t *testing.T) {
 	for _, name := range slices.Collect(s.Store().Names()) {
 		s.Remove(name)
 	}
-	if err := s.Update(Moment{Files: func() []string { return nil }}); err != nil {
+	if err := s.Update(Environment{Files: func() []string { return nil }}); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(s.askers.Sets); n != 0 {

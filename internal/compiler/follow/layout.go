@@ -29,7 +29,7 @@ func (l *layout) touch(gone, came *resource.Objects) {
 	}
 }
 
-// updateLayout says anew which routes there is room for, and marks those with which that is not as it was.
+// updateLayout says again which routes there is room for, and marks those with which that is not as it was.
 func (s *State) updateLayout() {
 	l := &s.layout
 	if l.tally != nil && len(l.changed) == 0 {
@@ -37,7 +37,7 @@ func (s *State) updateLayout() {
 	}
 	if l.tally == nil {
 		l.tally = pipeline.NewTally(pipeline.Input{
-			Settings: s.settings.Steps, Objects: s.objects.listenersOnly(), Shared: s.frame.shared, Listening: s.listening,
+			Settings: s.settings.Steps, Objects: s.objects.listenersOnly(), Shared: s.base.shared, Listening: s.listening,
 		})
 		for ref := range s.objects.routes {
 			l.changed[ref] = true

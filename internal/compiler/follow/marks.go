@@ -7,9 +7,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// marks are what has to be made anew.
+// marks are what has to be made again.
 type marks struct {
-	frame    bool
+	base     bool
 	all      bool // every group
 	routes   map[object.Ref]bool
 	policies map[*sessionPolicy]bool
@@ -19,18 +19,18 @@ type marks struct {
 
 func newMarks() marks {
 	return marks{
-		frame: true, routes: map[object.Ref]bool{}, policies: map[*sessionPolicy]bool{}, endpoints: map[string]bool{},
+		base: true, routes: map[object.Ref]bool{}, policies: map[*sessionPolicy]bool{}, endpoints: map[string]bool{},
 	}
 }
 
 // updateNodes takes over which machines the cluster has, and marks the parts with hosts at addresses of which that says
 // something else.
 func (s *State) updateNodes(now *backend.Nodes) {
-	moved := s.nodes.ListMoved(now)
+	moved := s.nodes.ListChanged(now)
 	if len(moved) == 0 {
 		return
 	}
-	s.nodes, s.marks.frame = now, true
+	s.nodes, s.marks.base = now, true
 	for service, some := range s.objects.slices {
 		for o := range some {
 			if hasEndpointAt(o, func(at netip.Addr) bool { return moved[at] }) {
@@ -46,7 +46,7 @@ func (s *State) markPlaces(was, now *backend.Places) {
 	if was.Equal(now) {
 		return
 	}
-	for _, namespace := range was.ListMoved(now) {
+	for _, namespace := range was.ListChanged(now) {
 		s.change(contentsKey(namespace))
 	}
 	s.change(key{about: places})

@@ -16,7 +16,7 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// merged is what the frame and all groups come to.
+// merged is what the base and all groups come to.
 type merged struct {
 	assembly  envoy.Assembly
 	scopeKeys *envoy.ScopeKeys // what proxies get in place of the assembly's keys; nil for nothing
@@ -29,11 +29,11 @@ type merged struct {
 	policies     map[string]*policyconfig.Policy
 	// draining, untils and pods are what clusters of parts remember, unsettled counts those that are, and podsAt has the
 	// uids of the pods at each address.
-	draining  map[ir.HostKey]int
-	untils    map[time.Time]int
-	pods      counted[ir.PodAt]
-	podsAt    index.Sets[ir.HostKey, string]
-	unsettled int
+	draining       map[ir.HostKey]int
+	untils         map[time.Time]int
+	pods           counted[ir.PodAt]
+	podsAt         index.Sets[ir.HostKey, string]
+	unacknowledged int
 	// was is what hosts, clusters and policies were when the configuration was put together last.
 	was earlierTexts
 	// longestUnused is the longest time for which a session of the policies goes on without a request.
@@ -78,7 +78,7 @@ type siteHosts struct {
 	routes   envoy.Packed
 	shards   *envoy.ShardTables // nil for none
 
-	shell   map[string]*ir.Host // those that are there without any route
+	empty   map[string]*ir.Host // those that are there without any route
 	texts   map[string]*envoy.HostText
 	written map[string]*envoy.HostText // of the shell's
 	keyed   keyedHosts
@@ -106,13 +106,13 @@ func newMerged(a envoy.Assembly) *merged {
 	}
 }
 
-// isShellHost reports whether a site has the host without any route, as it is.
-func (m *merged) isShellHost(siteName string, h *ir.Host) bool {
-	shell := m.sites[siteName].shell[h.Domain]
-	return shell != nil && (len(h.Routes) == 0 || reflect.DeepEqual(shell, h))
+// isEmptyHost reports whether a site has the host without any route, as it is.
+func (m *merged) isEmptyHost(siteName string, h *ir.Host) bool {
+	empty := m.sites[siteName].empty[h.Domain]
+	return empty != nil && (len(h.Routes) == 0 || reflect.DeepEqual(empty, h))
 }
 
-// setSites begins anew with the sites of some Gateways.
+// setSites begins again with the sites of some Gateways.
 func (m *merged) setSites(listeners []ir.Listener, of func(gateway string) bool) {
 	for name, site := range m.sites {
 		if !of(site.of) {
@@ -121,7 +121,7 @@ func (m *merged) setSites(listeners []ir.Listener, of func(gateway string) bool)
 		for domain := range site.texts {
 			m.touchHost(hostKey{name, domain})
 		}
-		for domain := range site.shell {
+		for domain := range site.empty {
 			m.touchHost(hostKey{name, domain})
 		}
 		delete(m.sites, name)
@@ -139,26 +139,26 @@ func (m *merged) setSites(listeners []ir.Listener, of func(gateway string) bool)
 
 func (m *merged) addSite(l ir.Listener, s keyedSite) {
 	site := &siteHosts{
-		of: l.Gateway, shell: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
+		of: l.Gateway, empty: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
 		tallied: map[string]*envoy.HostText{}, gateway: m.findGateway(l.Gateway), clusters: newUsage(),
 	}
 	m.sites[s.key] = site
-	among, after := listShellHosts(l, s.Site)
+	among, after := listEmptyHosts(l, s.Site)
 	for i := range among {
 		site.among = append(site.among, among[i].Domain)
-		site.shell[among[i].Domain] = &among[i]
+		site.empty[among[i].Domain] = &among[i]
 	}
 	for i := range after {
 		site.after = append(site.after, after[i].Domain)
-		site.shell[after[i].Domain] = &after[i]
+		site.empty[after[i].Domain] = &after[i]
 	}
 	slices.SortFunc(site.among, gateway.BySpecificity)
-	for domain := range site.shell {
+	for domain := range site.empty {
 		m.touchHost(hostKey{s.key, domain})
 	}
 }
 
-func (m *merged) touchListeners(f *frame) {
+func (m *merged) touchListeners(f *base) {
 	m.listeners, m.gatewayNames, m.was.listeners = f.listeners, f.gateways, true
 }
 
@@ -183,7 +183,7 @@ func (s *siteHosts) host(domain string) *envoy.HostText {
 	return s.written[domain]
 }
 
-// recount counts the routes of a host anew that have sessions, and the clusters that it leads to.
+// recount counts the routes of a host again that have sessions, and the clusters that it leads to.
 func (s *siteHosts) recount(domain string) {
 	was, now := s.tallied[domain], s.host(domain)
 	if was != nil {
@@ -204,8 +204,8 @@ func (s *siteHosts) count(h *envoy.HostText, by int) {
 	s.gateway.clusters.count(h.Clusters, by)
 }
 
-// settleForms gives the hosts of a site the form of which most of its routes are, once all are written.
-func (m *merged) settleForms(sites map[string][]string) {
+// chooseForms gives the hosts of a site the form of which most of its routes are, once all are written.
+func (m *merged) chooseForms(sites map[string][]string) {
 	for key := range m.was.hosts {
 		if site := m.sites[key.site]; site != nil {
 			site.recount(key.domain)
@@ -255,7 +255,7 @@ func (m *merged) addPart(p *groupPart) {
 	}
 }
 
-// setCluster notes what a cluster is. It is written anew if it is another.
+// setCluster notes what a cluster is. It is written again if it is another.
 func (m *merged) setCluster(now *ir.Cluster) {
 	if known := m.clusters[now.Name]; !reflect.DeepEqual(&known.config, now) {
 		known.config, known.text = *now, nil
@@ -270,14 +270,14 @@ func (m *merged) replaceCluster(was, now *lower.Cluster) {
 	m.setCluster(&now.Cluster)
 }
 
-// addStreams puts in what the routes of connections in a frame come to, but for the listeners.
-func (m *merged) addStreams(f *frame) {
+// addStreams puts in what the routes of connections in a base come to, but for the listeners.
+func (m *merged) addStreams(f *base) {
 	m.addPart(f.streams)
 	m.countStreams(f.listeners, 1)
 }
 
 // removeStreams takes it out again.
-func (m *merged) removeStreams(f *frame) {
+func (m *merged) removeStreams(f *base) {
 	m.removePart(f.streams)
 	m.countStreams(f.listeners, -1)
 }
@@ -322,8 +322,8 @@ func (m *merged) remember(r *ir.Remembered, by int) {
 	if !r.Until.IsZero() {
 		count(m.untils, r.Until, by)
 	}
-	if r.Unsettled {
-		m.unsettled += by
+	if r.Unacknowledged {
+		m.unacknowledged += by
 	}
 }
 
@@ -341,8 +341,8 @@ func (m *merged) takeOtherPods() map[ir.HostKey][]string {
 	return others
 }
 
-// settle brings all orders up to date, and writes the clusters that are not written.
-func (m *merged) settle() error {
+// finish brings all orders up to date, and writes the clusters that are not written.
+func (m *merged) finish() error {
 	bySite := map[string][]string{}
 	for key := range m.was.hosts {
 		if site := m.sites[key.site]; site != nil {
@@ -355,7 +355,7 @@ func (m *merged) settle() error {
 	}
 	for name, domains := range bySite {
 		site := m.sites[name]
-		site.among = mendOrder(site.among, domains, func(d string) bool { return site.shell[d] != nil || site.texts[d] != nil },
+		site.among = mendOrder(site.among, domains, func(d string) bool { return site.empty[d] != nil || site.texts[d] != nil },
 			gateway.BySpecificity)
 	}
 	var names []string
@@ -365,15 +365,15 @@ func (m *merged) settle() error {
 			delete(m.clusters, name)
 		}
 	}
-	err := cmp.Or(m.writeShell(), m.writeClusters(names))
-	m.settleForms(bySite)
+	err := cmp.Or(m.writeEmptyHosts(), m.writeClusters(names))
+	m.chooseForms(bySite)
 	return err
 }
 
-// writeShell writes the hosts that are there without any route, once.
-func (m *merged) writeShell() error {
+// writeEmptyHosts writes the hosts that are there without any route, once.
+func (m *merged) writeEmptyHosts() error {
 	for name, site := range m.sites {
-		for domain, h := range site.shell {
+		for domain, h := range site.empty {
 			if site.written[domain] != nil {
 				continue
 			}

@@ -10,10 +10,7 @@ import (
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
-	"github.com/limpet-proxy/limpet/internal/compiler/backendtls"
-	"github.com/limpet-proxy/limpet/internal/compiler/coupling"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
@@ -29,59 +26,6 @@ type (
 	trafficPolicy      = resource.Object[gatewayxv1alpha1.XBackendTrafficPolicy]
 	authService        = resource.Object[resource.AuthService]
 )
-
-// inventory is the input, by what asks for it.
-type inventory struct {
-	// context are the objects that all routes may depend on, and those that the frame alone reads: Secrets, ConfigMaps and
-	// routes with a Host.
-	context *resource.Objects
-	// views are what says where requests arrive by way of a Gateway, by its key, and under the empty key of all; and sets
-	// are the ListenerSets.
-	views map[string]*resource.Objects
-	sets  map[object.Ref]*resource.ListenerSet
-	// namespaces are by their names, and what has a say in a whole namespace is by that.
-	namespaces  map[string]*resource.Object[resource.Namespace]
-	balancersIn map[string][]*loadBalancerPolicy
-	trafficIn   map[string][]*trafficPolicy
-	backendsIn  map[string][]*resource.Object[resource.XBackend]
-	grantsIn    map[string][]*resource.Object[gatewayv1.ReferenceGrant]
-	askedIn     map[string][]*authService
-	// targetsOf are what policies of other kinds than session policies name as their targets, and targetedBy is the
-	// reverse.
-	targetsOf, targetedBy index.Sets[object.Ref, object.Ref]
-	// refused are objects that are no good.
-	refused map[object.Ref]bool
-	routes  map[object.Ref]*gateway.Route
-	// streams are the routes of connections and datagrams, those with a Host among them.
-	streams map[object.Ref]*gateway.Route
-	// services are by namespace/name, slices by that of their Service, and policies by their targets.
-	services map[string]*service
-	slices   index.Sets[string, *endpointSlice]
-	// inNamespace are the keys of services and slices.
-	inNamespace index.Sets[string, string]
-	policies    map[object.Ref]*sessionPolicy
-	policiesAt  index.Sets[object.Ref, *sessionPolicy]
-	targets     *policy.Targets
-	// inward are the Services that may lead to Envoy's own machine, by namespace/name, with what says so.
-	inward index.Sets[string, object.Ref]
-	graph  *coupling.Graph
-	// verifying counts the objects of each namespace that want hosts to show who they are.
-	verifying map[string]int
-}
-
-func newInventory(controller gatewayv1.GatewayController) *inventory {
-	o := &inventory{
-		refused: map[object.Ref]bool{}, sets: map[object.Ref]*resource.ListenerSet{},
-		routes: map[object.Ref]*gateway.Route{}, streams: map[object.Ref]*gateway.Route{},
-		services: map[string]*service{}, inNamespace: index.Sets[string, string]{},
-		slices:   index.Sets[string, *endpointSlice]{},
-		policies: map[object.Ref]*sessionPolicy{}, policiesAt: index.Sets[object.Ref, *sessionPolicy]{},
-		targets: policy.NewTargets(0),
-		inward:  index.Sets[string, object.Ref]{}, graph: coupling.NewGraph(), verifying: map[string]int{},
-	}
-	o.setContext(&resource.Objects{Controller: controller})
-	return o
-}
 
 // take brings the indexes up to date, and marks what depends on the objects that went and came.
 func (s *State) take(gone, came *resource.Objects) {
@@ -139,31 +83,16 @@ func (s *State) takeTargets(some *resource.Objects, present bool) {
 		for p := range s.objects.policiesAt[e.Ref] {
 			s.marks.policies[p] = true
 		}
-		s.marks.frame = s.marks.frame || s.objects.isTarget(e.Ref)
+		s.marks.base = s.marks.base || s.objects.isTarget(e.Ref)
 	})
 }
 
-// isTarget tells whether a policy that the frame reads for all names an object as its target.
-func (o *inventory) isTarget(ref object.Ref) bool { return len(o.targetedBy[ref]) > 0 }
-
-// countVerifying counts an object among those of a namespace that want hosts to show who they are, for that takes
-// Secrets or ConfigMaps.
-func (o *inventory) countVerifying(namespace string, verifies, present bool) {
-	switch {
-	case !verifies:
-	case present:
-		count(o.verifying, namespace, 1)
-	default:
-		count(o.verifying, namespace, -1)
-	}
-}
-
-// takeRoute marks a route, which becomes part of a group then, or of the frame if it is for connections.
+// takeRoute marks a route, which becomes part of a group then, or of the base if it is for connections.
 func (s *State) takeRoute(route *gateway.Route, present bool) {
 	o, ref := s.objects, route.Ref()
 	s.layout.changed[ref] = true
 	if resource.IsStreamRoute(route.Value.Kind) {
-		s.marks.frame = true
+		s.marks.base = true
 		o.setStream(route, present)
 		return
 	}
@@ -175,15 +104,6 @@ func (s *State) takeRoute(route *gateway.Route, present bool) {
 	}
 	o.routes[ref] = route
 	o.graph.Set(ref, s.newNode(route))
-}
-
-// setStream keeps a route of connections, or forgets it.
-func (o *inventory) setStream(route *gateway.Route, present bool) {
-	if ref := route.Ref(); present {
-		o.streams[ref] = route
-	} else {
-		delete(o.streams, ref)
-	}
 }
 
 // visitBackends visits what a route leads to, be it there or not.
@@ -218,7 +138,7 @@ func (s *State) takeService(o *service, present bool) {
 		delete(s.objects.services, o.Key())
 	}
 	s.objects.noteNamespace(o.Namespace, o.Key())
-	s.objects.inward.Set(o.Key(), o.Ref(), present && o.Value.Spec.Type == corev1.ServiceTypeExternalName)
+	s.objects.local.Set(o.Key(), o.Ref(), present && o.Value.Spec.Type == corev1.ServiceTypeExternalName)
 }
 
 // takeSlice keeps an EndpointSlice with its Service, or forgets it.
@@ -226,12 +146,12 @@ func (s *State) takeSlice(o *endpointSlice, present bool) {
 	key := resource.ServiceOf(o)
 	s.objects.slices.Set(key, o, present)
 	s.objects.noteNamespace(o.Namespace, key)
-	s.objects.inward.Set(key, o.Ref(), present && s.mayLeadInward(o))
+	s.objects.local.Set(key, o.Ref(), present && s.mayLeadToLocal(o))
 }
 
-// mayLeadInward reports whether a slice has hosts that may be on Envoy's own machine: a name, for which that is not
+// mayLeadToLocal reports whether a slice has hosts that may be on Envoy's own machine: a name, for which that is not
 // known, too.
-func (s *State) mayLeadInward(o *endpointSlice) bool {
+func (s *State) mayLeadToLocal(o *endpointSlice) bool {
 	if o.Value.AddressType == discoveryv1.AddressTypeFQDN {
 		return true
 	}
@@ -248,11 +168,6 @@ func hasEndpointAt(o *endpointSlice, is func(netip.Addr) bool) bool {
 			return err == nil && is(address)
 		})
 	})
-}
-
-// noteNamespace keeps the key of a Service or of its slices among those of a namespace, as long as there are any.
-func (o *inventory) noteNamespace(namespace, key string) {
-	o.inNamespace.Set(namespace, key, o.services[key] != nil || len(o.slices[key]) > 0)
 }
 
 // takePolicy keeps a policy with its targets, or forgets it, and marks its own part.
@@ -278,7 +193,7 @@ func (s *State) takeRefused(ref object.Ref, present bool) {
 	for p := range s.objects.policiesAt[ref] {
 		s.marks.policies[p] = true
 	}
-	s.marks.frame = s.marks.frame || s.objects.isTarget(ref)
+	s.marks.base = s.marks.base || s.objects.isTarget(ref)
 }
 
 // takeContext takes in what is left: objects that all routes may depend on.
@@ -311,40 +226,8 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 		return
 	}
 	s.objects.setContext(now)
-	s.marks.frame = true
+	s.marks.base = true
 	s.layout.touch(gone, came)
-}
-
-// setContext takes in the objects that all routes may depend on.
-func (o *inventory) setContext(now *resource.Objects) {
-	o.context, o.views, o.namespaces = now, newViews(now), byName(now.Namespaces)
-	o.balancersIn, o.trafficIn = byNamespace(now.LoadBalancers), byNamespace(now.TrafficPolicies)
-	o.backendsIn, o.grantsIn, o.askedIn = byNamespace(now.Backends), byNamespace(now.Grants), byNamespace(now.AuthServices)
-	o.setTargets()
-}
-
-// setTargets notes which policies of all routes name what as their targets.
-func (o *inventory) setTargets() {
-	o.targetsOf, o.targetedBy = index.Sets[object.Ref, object.Ref]{}, index.Sets[object.Ref, object.Ref]{}
-	note := func(policy, target object.Ref) {
-		o.targetsOf.Add(policy, target)
-		o.targetedBy.Add(target, policy)
-	}
-	for _, p := range o.context.LoadBalancers {
-		for _, t := range resource.LoadBalancerTargets(p) {
-			note(p.Ref(), t.Ref)
-		}
-	}
-	for _, p := range o.context.BackendTLS {
-		for _, ref := range p.Value.Spec.TargetRefs {
-			note(p.Ref(), backendtls.TargetOf(p, ref).Ref)
-		}
-	}
-	for _, p := range o.context.TrafficPolicies {
-		for _, ref := range p.Value.Spec.TargetRefs {
-			note(p.Ref(), object.Ref{Kind: string(ref.Kind), Namespace: p.Namespace, Name: string(ref.Name)})
-		}
-	}
 }
 
 // replace gives a list without what is gone, and with what came.

@@ -9,16 +9,16 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// Settle finishes a round of changes without an error. It lists the warnings that are new, and tells whether statuses
+// Finish finishes a round of changes without an error. It lists the warnings that are new, and tells whether statuses
 // may be others.
-func (s *State) Settle() (warnings []report.Problem, otherStatuses bool, err error) {
-	if err := s.merged.settle(); err != nil {
+func (s *State) Finish() (warnings []report.Problem, otherStatuses bool, err error) {
+	if err := s.merged.finish(); err != nil {
 		return nil, false, err
 	}
-	s.keepIncumbents()
-	otherStatuses = s.statuses.news || !s.said.isSame()
+	s.keepHolders()
+	otherStatuses = s.statuses.news || !s.reported.isSame()
 	s.statuses.news = false
-	return s.said.takeNew(), otherStatuses, nil
+	return s.reported.takeNew(), otherStatuses, nil
 }
 
 // Draining are the hosts that terminate, and the time at which the same objects come to something else, if there is
@@ -46,8 +46,8 @@ func (s *State) Pods() []ir.PodAt {
 // TakeOtherPods gives the uids of the pods at each address at which they are others than the last time.
 func (s *State) TakeOtherPods() map[ir.HostKey][]string { return s.merged.takeOtherPods() }
 
-// IsUnsettled tells whether some pods are no endpoints yet.
-func (s *State) IsUnsettled() bool { return s.merged.unsettled > 0 }
+// IsUnacknowledged tells whether some pods are no endpoints yet.
+func (s *State) IsUnacknowledged() bool { return s.merged.unacknowledged > 0 }
 
 // HasPrivateKeys reports whether the configuration holds private keys of certificates.
 func (s *State) HasPrivateKeys() bool {
@@ -87,6 +87,6 @@ func (s *State) Sizes() []Size {
 		{"attached policies", len(s.attached)},
 		{"keys of objects", len(s.askers.Sets)},
 		{"coupled routes", s.objects.graph.Len()},
-		{"warnings", len(s.said.now)},
+		{"warnings", len(s.reported.now)},
 	}
 }

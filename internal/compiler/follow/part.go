@@ -17,24 +17,24 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// groupPart is what a group of routes comes to, or the routes of connections in the frame.
+// groupPart is what a group of routes comes to, or the routes of connections in the base.
 type groupPart struct {
 	asked    []key
 	hosts    []hostText
 	clusters []lower.Cluster
-	// passing are the places of those whose hosts are others with time, or when proxies have taken the last ones over.
-	passing map[int]bool
+	// temporary are the places of those whose hosts are others with time, or when proxies have taken the last ones over.
+	temporary map[int]bool
 	// destinations are what routes lead to.
 	destinations []lower.Destination
 	policies     []policyconfig.Policy
 	report       *report.Report
 	cookies      map[object.Ref][]policy.Cookie // those by which routes are coupled
 	reach        ancestors.Reach
-	taken        map[object.Ref]int // of the frame: ancestors in the status of policies that it reads, besides Gateways
+	taken        map[object.Ref]int // of the base: ancestors in the status of policies that it reads, besides Gateways
 	soleHosts    gateway.SoleHosts
 	held         policy.HeldNames
 	sessions     *policy.Sessions
-	// status is for the statuses of objects, and attachments are those of policies that the frame has.
+	// status is for the statuses of objects, and attachments are those of policies that the base has.
 	status      status.Part
 	attachments []policy.Attachment
 	err         error
@@ -56,12 +56,12 @@ type stepCaches struct {
 
 func newStepCaches() stepCaches { return stepCaches{pipeline.NewCache(), envoy.NewHostTexts()} }
 
-// analyze takes the steps before the emitter for a part of the input. Without what parts share it is the frame's, which
+// analyze takes the steps before the emitter for a part of the input. Without what parts share it is the base's, which
 // makes that.
-func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*groupPart, *pipeline.Part) {
+func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*groupPart, *pipeline.Part) {
 	p, framed := &groupPart{report: rep}, in.Shared == nil
 	in.Settings, in.Targets = s.settings.Steps, s.objects.targets
-	in.Listening, in.HeldNames = s.listening, s.incumbents.names
+	in.Listening, in.HeldNames = s.listening, s.holders.names
 	in.Layout = s.layout.Layout
 	in.Nodes = s.nodes
 	in.Selection, in.Draining, in.Owners = s.selected.now, m.draining(), m.knownOwners()
@@ -69,13 +69,13 @@ func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*group
 		if p.reach = ancestors.FindReach(reaching); framed {
 			p.taken = ancestors.CountTaken(reaching)
 		}
-		return ancestors.NewLimit(reaching, s.room.reached)
+		return ancestors.NewLimit(reaching, s.ancestorLimits.reached)
 	}
 	made := pipeline.Run(in, rep)
 	p.clusters, p.destinations, p.policies = made.Clusters, made.Destinations, made.Config.Policies
-	p.passing = map[int]bool{}
+	p.temporary = map[int]bool{}
 	for i := range p.clusters {
-		setMember(p.passing, i, p.clusters[i].Remembered.IsPassing())
+		setMember(p.temporary, i, p.clusters[i].Remembered.IsTemporary())
 	}
 	p.cookies = s.listCookies(made.Decisions)
 	p.soleHosts, p.sessions = made.Topology.SoleHosts(), made.Decisions.Sessions()
@@ -86,14 +86,14 @@ func (s *State) analyze(in pipeline.Input, m Moment, rep *report.Report) (*group
 	if framed {
 		p.attachments = made.Decisions.Attachments
 	}
-	if s.settings.KeepIncumbents {
+	if s.settings.KeepHolders {
 		p.held = made.Decisions.HeldNames()
 	}
 	return p, made
 }
 
 // knownOwners is what is remembered of addresses, be it nothing.
-func (m Moment) knownOwners() lower.Owners {
+func (m Environment) knownOwners() lower.Owners {
 	if m.Owners == nil {
 		return lower.Owners{}
 	}
@@ -101,13 +101,13 @@ func (m Moment) knownOwners() lower.Owners {
 }
 
 // draining is what is known of hosts that terminate.
-func (m Moment) draining() *lower.Draining { return &lower.Draining{Now: m.Now, Since: m.Since} }
+func (m Environment) draining() *lower.Draining { return &lower.Draining{Now: m.Now, Since: m.Since} }
 
 // compile makes a group's part.
-func (s *State) compile(g *group, m Moment) *groupPart {
+func (s *State) compile(g *group, m Environment) *groupPart {
 	objects, asked := s.gather(g.routes)
 	p, made := s.analyze(pipeline.Input{
-		Objects: objects, Shared: s.frame.shared, Cache: g.caches.steps, WithoutStreams: true,
+		Objects: objects, Shared: s.base.shared, Cache: g.caches.steps, WithoutStreams: true,
 	}, m, &report.Report{})
 	p.asked = asked
 	p.hosts, p.err = s.renderHosts(made.Plan.Proxy.Listeners, g.caches.rendered)
@@ -121,7 +121,7 @@ func (s *State) renderHosts(listeners []ir.Listener, kept envoy.HostTexts) (text
 		for _, site := range s.merged.listSites(l) {
 			own := envoy.Site{Name: site.key}
 			for _, h := range site.Hosts {
-				if !s.merged.isShellHost(site.key, &h) {
+				if !s.merged.isEmptyHost(site.key, &h) {
 					own.Hosts = append(own.Hosts, h)
 				}
 			}

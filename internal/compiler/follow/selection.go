@@ -50,7 +50,7 @@ func setMember[T comparable](set map[T]bool, member T, present bool) {
 
 // updateSelection follows what Services select, and marks the routes that lead to those that have left other pods than
 // before.
-func (s *State) updateSelection(m Moment) {
+func (s *State) updateSelection(m Environment) {
 	before := s.selected.now
 	if !s.selected.stale && before != nil && before == m.Selection {
 		return
@@ -64,15 +64,15 @@ func (s *State) updateSelection(m Moment) {
 		}
 	}
 	s.selected.now = m.Selection.Follow(input, m.Now)
-	for _, service := range before.ListMoved(s.selected.now) {
+	for _, service := range before.ListChanged(s.selected.now) {
 		visitEndpoints(service, s.change)
 	}
 	s.selected.left = map[string]bool{}
-	for _, service := range (*backend.Selection)(nil).ListMoved(s.selected.now) {
+	for _, service := range (*backend.Selection)(nil).ListChanged(s.selected.now) {
 		s.selected.left[service] = true
 	}
-	s.said.remove(&s.selected.report)
+	s.reported.remove(&s.selected.report)
 	s.selected.report = report.Report{}
 	backend.ReportUnseenPods(input, &s.selected.report)
-	s.said.add(&s.selected.report)
+	s.reported.add(&s.selected.report)
 }

@@ -16,8 +16,8 @@ import (
 
 // servedGateway is what a server gives to the proxies of a Gateway.
 type servedGateway struct {
-	listeners []ir.Listener // of last
-	story     envoy.Story   // of last
+	listeners []ir.Listener   // of last
+	telemetry envoy.Telemetry // of last
 	clusters  usage
 	last      *envoy.Served
 	// keys are what its proxies have in place of a ring; nil where they have one. assembly is of the keys that they have.
@@ -50,8 +50,8 @@ func (u *usage) count(names []string, by int) {
 	}
 }
 
-// settle brings the names up to date, and tells whether they are others now.
-func (u *usage) settle() (changed bool) {
+// update brings the names up to date, and tells whether they are others now.
+func (u *usage) update() (changed bool) {
 	var others []string
 	for name := range u.others() {
 		others = append(others, name)
@@ -68,9 +68,9 @@ func (u *usage) settle() (changed bool) {
 }
 
 // Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same value.
-// Story says what the proxies of a Gateway tell of its requests.
-func (s *State) Served(keys Keys, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
-	return s.merged.serve(keys, story)
+// Served says what the proxies of a Gateway tell of its requests.
+func (s *State) Served(keys Keys, telemetry func(gateway string) envoy.Telemetry) ([]*envoy.Served, error) {
+	return s.merged.serve(keys, telemetry)
 }
 
 // Keys say what the filters of proxies have.
@@ -83,7 +83,7 @@ type Keys struct {
 // LongestUnused is the longest time for which a session of what is served goes on without a request.
 func (s *State) LongestUnused() time.Duration { return s.merged.longestUnused }
 
-func (m *merged) serve(keys Keys, story func(gateway string) envoy.Story) ([]*envoy.Served, error) {
+func (m *merged) serve(keys Keys, telemetry func(gateway string) envoy.Telemetry) ([]*envoy.Served, error) {
 	if err := m.setKeys(keys); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (m *merged) serve(keys Keys, story func(gateway string) envoy.Story) ([]*en
 		if err := m.setGatewayKeys(g, name.id); err != nil {
 			return nil, err
 		}
-		if err := m.serveGateway(name.key, g, listeners[name.key], story(name.key), stale); err != nil {
+		if err := m.serveGateway(name.key, g, listeners[name.key], telemetry(name.key), stale); err != nil {
 			return nil, err
 		}
 		all[i] = g.last
@@ -109,7 +109,7 @@ func (m *merged) serve(keys Keys, story func(gateway string) envoy.Story) ([]*en
 	return all, nil
 }
 
-// setKeys writes the filter's configuration anew if there are other keys.
+// setKeys writes the filter's configuration again if there are other keys.
 func (m *merged) setKeys(keys Keys) error {
 	if !reflect.DeepEqual(m.scopeKeys, keys.Scopes) {
 		m.scopeKeys = keys.Scopes
@@ -138,16 +138,16 @@ func (m *merged) setGatewayKeys(g *servedGateway, id string) (err error) {
 }
 
 // serveGateway puts what has changed of a Gateway together.
-func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Listener, story envoy.Story, s *stale) error {
+func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Listener, telemetry envoy.Telemetry, s *stale) error {
 	was := g.last
 	if was == nil {
 		was = &envoy.Served{}
 	}
 	next := *was
-	isOther := g.last == nil || s.listeners && !reflect.DeepEqual(g.listeners, listeners) || !g.story.Equal(story) ||
+	isOther := g.last == nil || s.listeners && !reflect.DeepEqual(g.listeners, listeners) || !g.telemetry.Equal(telemetry) ||
 		string(was.PluginJSON) != string(g.assembly.Settings.PluginJSON)
 	if isOther {
-		framed, err := g.assembly.ServeFrame(key, listeners, story)
+		framed, err := g.assembly.ServeBase(key, listeners, telemetry)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 	if isOther || otherClusters {
 		next.PickSecrets(m.listClusters(g))
 	}
-	g.last, g.listeners, g.story = &next, listeners, story
+	g.last, g.listeners, g.telemetry = &next, listeners, telemetry
 	return nil
 }
 
@@ -182,7 +182,7 @@ func isSamePacked(a, b envoy.Packed) bool {
 	return len(a.Content) == 0 || &a.Content[0] == &b.Content[0]
 }
 
-// packRoutes gives the routes of a Gateway's listeners, of which those are made anew that have changed, with those of shards where
+// packRoutes gives the routes of a Gateway's listeners, of which those are made again that have changed, with those of shards where
 // sites have some.
 func (m *merged) packRoutes(
 	g *servedGateway, listeners []ir.Listener, sharded map[string]bool, changed *stale,
@@ -191,7 +191,7 @@ func (m *merged) packRoutes(
 		for _, s := range m.listSites(l) {
 			hosts := m.sites[s.key]
 			if changed.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys || (hosts.shards != nil) != sharded[s.Name] {
-				hosts.clusters.settle()
+				hosts.clusters.update()
 				if sharded[s.Name] {
 					err = hosts.packShards(g, s.Name, changed.hosts[s.key])
 				} else {
@@ -219,7 +219,7 @@ func (s *siteHosts) packWhole(g *servedGateway, siteName string) error {
 
 // patchClusters brings a Gateway's clusters and endpoints up to date, and tells whether they are not as they were.
 func (m *merged) patchClusters(g *servedGateway, d *envoy.Served, s *stale) (changed bool) {
-	if g.clusters.settle() || g.last == nil || s.inline {
+	if g.clusters.update() || g.last == nil || s.inline {
 		d.Clusters, d.Endpoints = nil, nil
 		for c := range m.listClusters(g) {
 			d.AddCluster(c)

@@ -8,7 +8,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-// packShards packs the tables of a site's shards anew, of which those stay that have not changed. Changed are the domains of the hosts that
+// packShards packs the tables of a site's shards again, of which those stay that have not changed. Changed are the domains of the hosts that
 // have; all are packed where there are no tables yet, or other keys.
 func (s *siteHosts) packShards(g *servedGateway, siteName string, changed map[string]bool) (err error) {
 	last := s.shards

@@ -3,15 +3,15 @@
 //
 // It takes the compiler's own steps, and takes them for a part of the input at a time. A [State] holds
 //
-//   - the frame: Gateways, and whatever else all routes depend on, and the routes of connections, which have whole
+//   - the base: Gateways, and whatever else all routes depend on, and the routes of connections, which have whole
 //     listeners (frame.go);
 //   - groups of routes: those whose requests or cookies can meet (package coupling), each compiled with the objects
 //     that its routes lead to and the policies that are attached to these, and with the keys by which these were asked
 //     for (gather.go);
 //   - what they all come to, put together (merged.go).
 //
-// A change marks what it touches: the frame, and the parts that asked for what the object is an answer to (keys.go).
-// What is marked is made anew, and nothing else. From no state to the whole input is a change like any other.
+// A change marks what it touches: the base, and the parts that asked for what the object is an answer to (keys.go).
+// What is marked is made again, and nothing else. From no state to the whole input is a change like any other.
 package follow
 
 import (
@@ -41,17 +41,17 @@ type Settings struct {
 	Steps pipeline.Settings
 	// Controller is the controllerName of limpet's GatewayClasses; empty for the usual one.
 	Controller gatewayv1.GatewayController
-	// KeepIncumbents leaves what several want with those who had it.
-	KeepIncumbents bool
+	// KeepHolders leaves what several want with those who had it.
+	KeepHolders bool
 	// ManyRoutes is from how many routes on a group keeps the results of steps.
 	ManyRoutes int
 	// Envoy has everything but the plugin's configuration.
 	Envoy envoy.Assembly
 }
 
-// Moment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files,
+// Environment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files,
 // the machines of a cluster, and where Gateways may listen.
-type Moment struct {
+type Environment struct {
 	Now       time.Time
 	Since     map[ir.HostKey]time.Time
 	Owners    lower.Owners
@@ -68,26 +68,26 @@ type State struct {
 	store    *resource.Store
 	objects  *inventory
 	marks    marks
-	frame    *frame
+	base     *base
 	groups   groups
 	askers   askers
 	attached map[*sessionPolicy]*report.Report // what there is to say of the attachment of each policy
 	// attachments is what became of each policy's targets.
-	attachments map[*sessionPolicy][]policy.Attachment
-	selected    selected
-	nodes       *backend.Nodes
-	merged      *merged
-	said        said
-	room        *room
-	layout      layout
-	// listening says where Gateways may listen, and who goes first; incumbents are those of the last result, gone the
+	attachments    map[*sessionPolicy][]policy.Attachment
+	selected       selected
+	nodes          *backend.Nodes
+	merged         *merged
+	reported       reported
+	ancestorLimits *ancestorLimits
+	layout         layout
+	// listening says where Gateways may listen, and who goes first; holders are those of the last result, gone the
 	// parts that have gone and fresh the groups that were made since.
-	listening  gateway.Listening
-	incumbents incumbents
-	gone       []*groupPart
-	fresh      map[*group]bool
-	endings    endings
-	statuses   *statuses
+	listening gateway.Listening
+	holders   holders
+	gone      []*groupPart
+	added     map[*group]bool
+	endings   endings
+	statuses  *statuses
 }
 
 // New makes a state without objects.
@@ -97,8 +97,8 @@ func New(s Settings) *State {
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(),
 		groups: newGroups(),
 		askers: askers{index.Sets[key, *group]{}}, attached: map[*sessionPolicy]*report.Report{},
-		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), said: newSaid(known.mark),
-		selected: newSelected(), room: newRoom(), layout: newLayout(), incumbents: newIncumbents(), fresh: map[*group]bool{},
+		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), reported: newReported(known.mark),
+		selected: newSelected(), ancestorLimits: newAncestorLimits(), layout: newLayout(), holders: newHolders(), added: map[*group]bool{},
 		endings: newEndings(), statuses: known,
 	}
 }
@@ -113,31 +113,31 @@ func (s *State) Set(sources []read.Source) error {
 		names[source.Name] = true
 	}
 	for name := range names {
-		s.said.remove(s.store.ReportOf(name))
+		s.reported.remove(s.store.ReportOf(name))
 	}
 	err := s.store.Set(sources)
 	for name := range names {
-		s.said.add(s.store.ReportOf(name))
+		s.reported.add(s.store.ReportOf(name))
 	}
 	return err
 }
 
 // Remove takes a source out.
 func (s *State) Remove(name string) {
-	s.said.remove(s.store.ReportOf(name))
+	s.reported.remove(s.store.ReportOf(name))
 	s.store.Remove(name)
 }
 
 // Update brings everything up to date with the objects. The error is a fault of this program.
-func (s *State) Update(m Moment) error {
-	if err := s.store.SettleNames(m.Files, s.said.remove, s.said.add); err != nil {
+func (s *State) Update(m Environment) error {
+	if err := s.store.ResolveNames(m.Files, s.reported.remove, s.reported.add); err != nil {
 		return err
 	}
 	s.take(s.store.TakeChanges())
-	s.settleOrder(m)
+	s.resolveOrder(m)
 	s.updateSelection(m)
 	s.updateNodes(m.Nodes)
-	s.updateFrame(m)
+	s.updateBase(m)
 	s.updateLayout()
 	s.updateAttached()
 	s.updateEndpoints(m)
@@ -148,11 +148,11 @@ func (s *State) Update(m Moment) error {
 func (s *State) updateAttached() {
 	var marked []*sessionPolicy
 	for p := range s.marks.policies {
-		s.said.remove(s.attached[p])
+		s.reported.remove(s.attached[p])
 		delete(s.attached, p)
 		delete(s.attachments, p)
-		delete(s.room.taken, p.Ref())
-		s.room.changed[p.Ref()] = true
+		delete(s.ancestorLimits.taken, p.Ref())
+		s.ancestorLimits.changed[p.Ref()] = true
 		s.statuses.mark(p.Ref())
 		if s.objects.policies[p.Ref()] == p {
 			marked = append(marked, p)
@@ -171,11 +171,11 @@ func (s *State) updateAttached() {
 		}
 	})
 	for i, r := range results {
-		s.room.taken[marked[i].Ref()] = r.taken
+		s.ancestorLimits.taken[marked[i].Ref()] = r.taken
 		s.attachments[marked[i]] = r.attachments
 		if !r.rep.Silent() {
 			s.attached[marked[i]] = r.rep
-			s.said.add(r.rep)
+			s.reported.add(r.rep)
 		}
 	}
 	clear(s.marks.policies)
@@ -204,15 +204,15 @@ func (s *State) ReportAll(rep *report.Report) {
 
 // ReportSteps is ReportAll without what there is to say of documents by themselves.
 func (s *State) ReportSteps(rep *report.Report) {
-	if s.frame == nil {
+	if s.base == nil {
 		return
 	}
-	rep.Add(&s.frame.report)
+	rep.Add(&s.base.report)
 	rep.Add(&s.selected.report)
 	for _, r := range s.attached {
 		rep.Add(r)
 	}
-	for _, r := range s.room.reports {
+	for _, r := range s.ancestorLimits.reports {
 		rep.Add(r)
 	}
 	for g := range s.groups.all {
@@ -224,4 +224,4 @@ func (s *State) ReportSteps(rep *report.Report) {
 func (s *State) Selection() *backend.Selection { return s.selected.now }
 
 // ServesNothing reports whether a proxy would listen nowhere.
-func (s *State) ServesNothing() bool { return len(s.frame.listeners) == 0 }
+func (s *State) ServesNothing() bool { return len(s.base.listeners) == 0 }

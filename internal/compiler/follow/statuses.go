@@ -88,8 +88,8 @@ func (s *State) markTarget(ref object.Ref) {
 	}
 }
 
-// markFrame marks the objects in whose statuses the frame has a say.
-func (s *State) markFrame(f *frame, by int) {
+// markBase marks the objects in whose statuses the base has a say.
+func (s *State) markBase(f *base, by int) {
 	all := *f.context
 	all.Secrets, all.ConfigMaps, all.Namespaces, all.Grants, all.HostRoutes = nil, nil, nil, nil, nil
 	s.markObjects(&all)

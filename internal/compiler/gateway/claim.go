@@ -24,8 +24,8 @@ type Listening struct {
 	Unusable map[netip.AddrPort]string
 	// Order says which of two Gateways was there first.
 	Order *seniority.Order
-	// Incumbents listened before, and go before those that did not.
-	Incumbents Claims
+	// Holders listened before, and go before those that did not.
+	Holders Claims
 	// SoleHosts are the routes that had a host for themselves before.
 	SoleHosts SoleHosts
 }
@@ -53,11 +53,11 @@ type claimant struct {
 	since   object.Origin
 }
 
-// SettleClaims returns the claims that can't hold, and why. The senior Gateway of an address and port gets it, together
+// ResolveClaims returns the claims that can't hold, and why. The senior Gateway of an address and port gets it, together
 // with other Gateways of its namespace, and with those of other namespaces if it allows them. A Gateway gets no address
 // out of another namespace's wildcard: its listener would take the connections away. The other way round nothing is
 // taken.
-func (in Input) SettleClaims(l Listening) map[Claim]string {
+func (in Input) ResolveClaims(l Listening) map[Claim]string {
 	if in.apart || in.isolated {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (in Input) listClaims(l Listening) (claims []*claimant) {
 
 // compare puts the senior claim first.
 func (l Listening) compare(a, b *claimant) int {
-	if was := l.Incumbents[a.Claim]; was != l.Incumbents[b.Claim] {
+	if was := l.Holders[a.Claim]; was != l.Holders[b.Claim] {
 		if was {
 			return -1
 		}

@@ -66,9 +66,9 @@ func TestClaims(t *testing.T) {
 			documents: []string{gatewayOf(shared, listenerOf("http", wide), ""), gatewayOf(thief+older, listenerOf("http", shop), "")},
 			want:      "0.0.0.0:80\nshop.example.com b/thief/http:", warnings: []string{refusal("infra/shared", "b/thief", "0.0.0.0:80", "0.0.0.0:80")},
 		},
-		"the incumbent goes before a date": {
+		"the holder goes before a date": {
 			documents: []string{gatewayOf(shared, listenerOf("http", wide), ""), gatewayOf(thief+older, listenerOf("http", shop), "")},
-			listening: Listening{Incumbents: Claims{{netip.MustParseAddrPort("0.0.0.0:80"), object.Ref{Kind: object.KindGateway, Namespace: "infra", Name: "shared"}}: true}},
+			listening: Listening{Holders: Claims{{netip.MustParseAddrPort("0.0.0.0:80"), object.Ref{Kind: object.KindGateway, Namespace: "infra", Name: "shared"}}: true}},
 			want:      infra, warnings: []string{wildcard},
 		},
 		"another port": {
@@ -168,7 +168,7 @@ func TestClaims(t *testing.T) {
 			c.listening.Order = orderOfInput(func(visit func(seniority.Subject)) {
 				objects.VisitClaimants(visit)
 			})
-			b := newBuilt(buildSettled(objects, c.listening))
+			b := newBuilt(buildResolved(objects, c.listening))
 			checkText(t, b, c.want)
 			compilertest.CheckProblems(t, b.rep.Warnings(), c.warnings...)
 		})
@@ -176,7 +176,7 @@ func TestClaims(t *testing.T) {
 }
 
 // TestHostsOfRoutes: a host of an HTTPProxy, and the kind of a host's routes, are those of whoever goes first: in files of the
-// namespace that comes first, not of the one whose name does; and of HTTPProxies the incumbent's.
+// namespace that comes first, not of the one whose name does; and of HTTPProxies the holder's.
 //
 // requirements: S55, S75
 func TestHostsOfRoutes(t *testing.T) {
@@ -208,14 +208,14 @@ func TestHostsOfRoutes(t *testing.T) {
 					visit(p)
 				}
 			})
-			b := newBuilt(buildSettled(objects, Listening{Order: order, SoleHosts: c.had}))
+			b := newBuilt(buildResolved(objects, Listening{Order: order, SoleHosts: c.had}))
 			checkText(t, b, "0.0.0.0:80\nx.example.com infra/shared/http: "+c.want+"\n* infra/shared/http:")
 		})
 	}
 }
 
-// buildSettled makes the topology in which it is settled who has what several want.
-func buildSettled(objects *resource.Objects, l Listening) *Topology {
+// buildResolved makes the topology in which it is settled who has what several want.
+func buildResolved(objects *resource.Objects, l Listening) *Topology {
 	in := NewInput(objects, netip.MustParseAddr("0.0.0.0"))
-	return Build(in.Settled(in.SettleClaims(l), l))
+	return Build(in.Resolved(in.ResolveClaims(l), l))
 }

@@ -70,9 +70,9 @@ func (in Input) LaidOut(layout *Layout) Input {
 	return in
 }
 
-// Settled resolves conflicting claims and returns the input with the winners: the claims that lose are from
-// [Input.SettleClaims], of this input or of the whole of which it is a part.
-func (in Input) Settled(refused map[Claim]string, l Listening) Input {
+// Resolved resolves conflicting claims and returns the input with the winners: the claims that lose are from
+// [Input.ResolveClaims], of this input or of the whole of which it is a part.
+func (in Input) Resolved(refused map[Claim]string, l Listening) Input {
 	objects := *in.objects
 	objects.Routes, objects.HostRoutes = l.sortRoutes(objects.Routes), l.sortHostRoutes(objects.HostRoutes)
 	in.order, in.refused, in.hosts, in.objects = l.Order, refused, l.listHosts(objects.HostRoutes), &objects

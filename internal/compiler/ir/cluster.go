@@ -28,20 +28,20 @@ type Cluster struct {
 	Within bool
 }
 
-// Settled is the cluster without the endpoints whose address proxies may still take for another pod's; itself where
+// Acknowledged is the cluster without the endpoints whose address proxies may still take for another pod's; itself where
 // there are none.
-func (c *Cluster) Settled() *Cluster {
-	isUnsettled := func(e Endpoint) bool { return e.Unsettled != "" }
-	if !slices.ContainsFunc(c.Localities, func(l Locality) bool { return slices.ContainsFunc(l.Endpoints, isUnsettled) }) {
+func (c *Cluster) Acknowledged() *Cluster {
+	isUnacknowledged := func(e Endpoint) bool { return e.Unacknowledged != "" }
+	if !slices.ContainsFunc(c.Localities, func(l Locality) bool { return slices.ContainsFunc(l.Endpoints, isUnacknowledged) }) {
 		return c
 	}
-	settled := *c
-	settled.Localities = slices.Clone(c.Localities)
-	for i := range settled.Localities {
-		l := &settled.Localities[i]
-		l.Endpoints = slices.DeleteFunc(slices.Clone(l.Endpoints), isUnsettled)
+	acknowledged := *c
+	acknowledged.Localities = slices.Clone(c.Localities)
+	for i := range acknowledged.Localities {
+		l := &acknowledged.Localities[i]
+		l.Endpoints = slices.DeleteFunc(slices.Clone(l.Endpoints), isUnacknowledged)
 	}
-	return &settled
+	return &acknowledged
 }
 
 // IsNamed reports whether some of its hosts are behind names.
@@ -97,9 +97,9 @@ type Endpoint struct {
 	// Unselected is since when the host is no endpoint any more, in nanoseconds since 1970; 0 for one that is. Such a host
 	// drains.
 	Unselected int64
-	// Unsettled hosts have an address that was another pod's: they are none for proxies that may not know that. It is the
+	// Unacknowledged hosts have an address that was another pod's: they are none for proxies that may not know that. It is the
 	// uid of the pod that has it now; empty for others.
-	Unsettled string
+	Unacknowledged string
 	// Pod is what has the address, as far as the input says. Proxies get the object's name where access logs are to
 	// have it, and no more.
 	Pod Pod

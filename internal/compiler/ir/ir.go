@@ -26,16 +26,16 @@ type Remembered struct {
 	// Draining are the hosts that terminate and still serve, whether they are in a cluster or have drained for long
 	// enough. Until is when the same input will give another configuration, for the next of them will have; zero is never.
 	Draining []HostKey
-	// Pods are those that are known by their uids, in order, and Unsettled says that some of them are no endpoints yet.
-	Pods      []PodAt
-	Unsettled bool
-	Until     time.Time
+	// Pods are those that are known by their uids, in order, and Unacknowledged says that some of them are no endpoints yet.
+	Pods           []PodAt
+	Unacknowledged bool
+	Until          time.Time
 }
 
 // Add adds what there is to remember of other hosts.
 func (r *Remembered) Add(more *Remembered) {
 	r.Draining, r.Pods = append(r.Draining, more.Draining...), append(r.Pods, more.Pods...)
-	r.Unsettled = r.Unsettled || more.Unsettled
+	r.Unacknowledged = r.Unacknowledged || more.Unacknowledged
 	if r.Until.IsZero() || !more.Until.IsZero() && more.Until.Before(r.Until) {
 		r.Until = more.Until
 	}
@@ -48,8 +48,10 @@ func (r *Remembered) Sort() {
 	r.Draining, r.Pods = slices.Compact(r.Draining), slices.Compact(r.Pods)
 }
 
-// IsPassing tells whether the same input comes to something else with time, or once proxies have taken it over.
-func (r *Remembered) IsPassing() bool { return len(r.Draining) > 0 || !r.Until.IsZero() || r.Unsettled }
+// IsTemporary tells whether the same input comes to something else with time, or once proxies have taken it over.
+func (r *Remembered) IsTemporary() bool {
+	return len(r.Draining) > 0 || !r.Until.IsZero() || r.Unacknowledged
+}
 
 // HasPrivateKeys reports whether there are private keys of certificates in it.
 func (c *Config) HasPrivateKeys() bool {

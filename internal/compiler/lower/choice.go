@@ -41,10 +41,10 @@ type choice struct {
 	noBudgetReason  string
 	// edits are of this share alone.
 	edits
-	// drain is how long sessions stay on a host that terminates; nil for as long as it serves.
-	drain *policyconfig.Duration
-	// keep is how long sessions stay on a pod that is unselected; nil for not at all, and where that is not known.
-	keep *policyconfig.Duration
+	// drainTimeout is how long sessions stay on a host that terminates; nil for as long as it serves.
+	drainTimeout *policyconfig.Duration
+	// keepUnselected is how long sessions stay on a pod that is unselected; nil for not at all, and where that is not known.
+	keepUnselected *policyconfig.Duration
 }
 
 // resolveChoices resolves a rule's backendRefs, in order.

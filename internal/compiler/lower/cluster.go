@@ -28,7 +28,9 @@ type origin struct {
 }
 
 // newOrigin has the hosts of a locality come from a choice.
-func newOrigin(c choice, others bool) origin { return origin{c.backend, c.drain, c.keep, others} }
+func newOrigin(c choice, others bool) origin {
+	return origin{c.backend, c.drainTimeout, c.keepUnselected, others}
+}
 
 // Rechoose returns the cluster with the hosts of some backends, by name, replaced. draining has the time, and owners
 // what is remembered of addresses.
@@ -92,10 +94,10 @@ func (ch *chooser) judgeOwner(e *ir.Endpoint) (has bool) {
 	ch.Pods = append(ch.Pods, ir.PodAt{HostKey: e.Key(), UID: e.Pod.UID})
 	known, is := ch.Owners[e.Key()]
 	has = !is || known.UID == e.Pod.UID
-	if e.Unsettled = ""; has && known.Reused && !known.Live {
-		e.Unsettled = known.UID
+	if e.Unacknowledged = ""; has && known.Reused && !known.Live {
+		e.Unacknowledged = known.UID
 	}
-	ch.Unsettled = ch.Unsettled || !has || e.Unsettled != ""
+	ch.Unacknowledged = ch.Unacknowledged || !has || e.Unacknowledged != ""
 	return has
 }
 

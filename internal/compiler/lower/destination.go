@@ -16,12 +16,12 @@ type Destination struct {
 	// Clusters are the indices of the clusters that have its hosts.
 	Clusters []int
 
-	needs needs
-	facts hostFacts
+	choiceNeeds choiceNeeds
+	facts       hostFacts
 }
 
-// needs say which facts of a backend's hosts policies get, besides those that all get.
-type needs struct {
+// choiceNeeds say which facts of a backend's hosts policies get, besides those that all get.
+type choiceNeeds struct {
 	// owners says that policies get the owners of its hosts, and names that sessions follow the names of pods.
 	owners, names bool
 	// revoked says that a policy revokes its hosts.
@@ -39,7 +39,7 @@ type hostFacts struct {
 	revoked []netip.AddrPort
 }
 
-func (n needs) find(b *backend.Backend, owners Owners) hostFacts {
+func (n choiceNeeds) findFacts(b *backend.Backend, owners Owners) hostFacts {
 	f := hostFacts{ready: b.Ready(), named: slices.ContainsFunc(b.Endpoints, isNamed), faulty: b.Faulty}
 	identity := v1alpha1.IdentityPod
 	if n.names {
@@ -63,16 +63,16 @@ func (f *hostFacts) equal(other *hostFacts) bool {
 		slices.Equal(f.owners, other.owners) && slices.Equal(f.revoked, other.revoked)
 }
 
-// Stays tells whether a change of the backend's hosts changes clusters alone. Then only their hosts are chosen again.
-func (d *Destination) Stays(now *backend.Backend, owners Owners) bool {
-	facts := d.needs.find(now, owners)
+// ChangesClustersOnly tells whether a change of the backend's hosts changes clusters alone. Then only their hosts are chosen again.
+func (d *Destination) ChangesClustersOnly(now *backend.Backend, owners Owners) bool {
+	facts := d.choiceNeeds.findFacts(now, owners)
 	return d.facts.equal(&facts)
 }
 
 // noteNeeds notes which facts of a backend's hosts policies get.
-func (l *lowerer) noteNeeds(b *backend.Backend, more needs) {
-	n := l.needs[b]
-	l.needs[b] = needs{n.owners || more.owners, n.names || more.names, n.revoked || more.revoked}
+func (l *lowerer) noteNeeds(b *backend.Backend, more choiceNeeds) {
+	n := l.choiceNeeds[b]
+	l.choiceNeeds[b] = choiceNeeds{n.owners || more.owners, n.names || more.names, n.revoked || more.revoked}
 }
 
 // listDestinations lists the backends that routes lead to, by Service and name.
@@ -82,7 +82,7 @@ func (l *lowerer) listDestinations(clusters []Cluster) []Destination {
 	})
 	all, places := make([]Destination, len(used)), make(map[*backend.Backend]int, len(used))
 	for i, b := range used {
-		all[i] = Destination{Service: b.Service, Name: b.Name, needs: l.needs[b], facts: l.needs[b].find(b, l.Owners)}
+		all[i] = Destination{Service: b.Service, Name: b.Name, choiceNeeds: l.choiceNeeds[b], facts: l.choiceNeeds[b].findFacts(b, l.Owners)}
 		places[b] = i
 	}
 	for at := range clusters {

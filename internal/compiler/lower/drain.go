@@ -27,10 +27,10 @@ func (l *lowerer) limitDrain(choices []choice, session func(choice) *policy.Sess
 		}
 		if s := session(choices[i]); s != nil {
 			if limit, written := s.Effective.DrainTimeout(); written {
-				choices[i].drain = &limit
+				choices[i].drainTimeout = &limit
 			}
 			if limit, written := s.Effective.KeepUnselected(); written {
-				choices[i].keep = &limit
+				choices[i].keepUnselected = &limit
 			}
 		}
 	}
@@ -38,11 +38,11 @@ func (l *lowerer) limitDrain(choices []choice, session func(choice) *policy.Sess
 
 // limitSuffix is a part of the name of a cluster whose hosts depend on limits.
 func (c choice) limitSuffix() (suffix string) {
-	if c.drain != nil {
-		suffix = "/drain-" + c.drain.String()
+	if c.drainTimeout != nil {
+		suffix = "/drain-" + c.drainTimeout.String()
 	}
-	if c.keep != nil {
-		suffix += "/keep-" + c.keep.String()
+	if c.keepUnselected != nil {
+		suffix += "/keep-" + c.keepUnselected.String()
 	}
 	return suffix
 }

@@ -64,7 +64,7 @@ type Lowered struct {
 func Lower(ports []gateway.Port, in Input, rep *report.Report) *Lowered {
 	paths := len(in.Decisions.Paths)
 	l := &lowerer{
-		Input: in, rep: rep, rules: make(map[ruleKey]*loweredRule, paths), needs: map[*backend.Backend]needs{},
+		Input: in, rep: rep, rules: make(map[ruleKey]*loweredRule, paths), choiceNeeds: map[*backend.Backend]choiceNeeds{},
 		revoked:  revokedBackends{},
 		advised:  map[*gateway.Listener]bool{},
 		streams:  map[streamKey][]choice{},
@@ -109,8 +109,8 @@ type lowerer struct {
 	policies []policyconfig.Policy
 	traffic  []*BackendTraffic
 	revoked  revokedBackends
-	// needs are the facts of backends' hosts that policies get.
-	needs map[*backend.Backend]needs
+	// choiceNeeds are the facts of backends' hosts that policies get.
+	choiceNeeds map[*backend.Backend]choiceNeeds
 	// advised are the listeners about which adviseOnce has advised.
 	advised map[*gateway.Listener]bool
 }

@@ -32,7 +32,7 @@ func (l *lowerer) tellOwners(
 	var owners []string
 	for _, c := range choices {
 		if c.backend != nil {
-			l.noteNeeds(c.backend, needs{owners: true, names: identity == v1alpha1.IdentityName})
+			l.noteNeeds(c.backend, choiceNeeds{owners: true, names: identity == v1alpha1.IdentityName})
 			owners = append(owners, l.Owners.list(identity, c.backend)...)
 		}
 	}
@@ -99,15 +99,15 @@ func (l *lowerer) adviseOwners(route *gateway.Route, path *field.Path, choices [
 // AdviseAddresses advises once for each Gateway that its sessions are with addresses, on a target that knows nothing of
 // pods (S42). Where a policy writes an identity, that is reported there.
 func AdviseAddresses(ports []gateway.Port, decisions *policy.Decisions, plan *ir.Plan, rep *report.Report) {
-	told := map[*gatewayObject]bool{}
+	reported := map[*gatewayObject]bool{}
 	for _, r := range listAttachedRules(ports, decisions) {
 		g := r.listener.Gateway()
 		place := ir.RulePlace{Route: r.route.Ref(), Rule: r.index, Gateway: g.Ref(), Listener: r.listener.Name()}
-		if told[g] || r.decided.Refused || plan.Withheld[place] != "" ||
+		if reported[g] || r.decided.Refused || plan.Withheld[place] != "" ||
 			!slices.ContainsFunc(r.decided.Sessions, isWithAddress) {
 			continue
 		}
-		told[g] = true
+		reported[g] = true
 		rep.AdviseAt(
 			report.AddressReuse,
 			g,
@@ -127,15 +127,15 @@ func isWithAddress(s *policy.Session) bool {
 // AdviseUnissued advises once for each listener with plain HTTP that sessions with issueOn: TLS never begin there. It
 // is for targets whose control plane says which proxies in front may end TLS.
 func AdviseUnissued(ports []gateway.Port, decisions *policy.Decisions, rep *report.Report) {
-	told := map[*gateway.Listener]bool{}
+	reported := map[*gateway.Listener]bool{}
 	for _, r := range listAttachedRules(ports, decisions) {
 		waits := func(s *policy.Session) bool {
 			return len(s.Policies) > 0 && s.Policies[0].IssueOn == policyconfig.IssueOnTLS
 		}
-		if told[r.listener] || r.listener.TLS() || r.decided.Refused || !slices.ContainsFunc(r.decided.Sessions, waits) {
+		if reported[r.listener] || r.listener.TLS() || r.decided.Refused || !slices.ContainsFunc(r.decided.Sessions, waits) {
 			continue
 		}
-		told[r.listener] = true
+		reported[r.listener] = true
 		rep.Advise(report.IssueOnTLS, r.listener.Subject(), r.listener.Path(),
 			"sessions behind it have issueOn: TLS, and it is plain HTTP: no token is issued, "+
 				"unless a proxy before it ends TLS whose x-forwarded-proto the control plane is told to believe")

@@ -100,7 +100,7 @@ func (l *lowerer) listRevokedHosts(
 			if c.backend == nil || r.Backend != c.backend.Name {
 				continue
 			}
-			l.noteNeeds(c.backend, needs{revoked: true})
+			l.noteNeeds(c.backend, choiceNeeds{revoked: true})
 			latest = max(latest, r.Before)
 			before := " before " + time.Unix(int64(r.Before), 0).UTC().Format(time.RFC3339)
 			for _, address := range listAddresses(c.backend) {

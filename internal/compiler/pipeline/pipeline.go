@@ -9,7 +9,7 @@
 //	lower          all of it to ir, the neutral configuration
 //
 // The order stands here once. A compilation from scratch is one [Run] with every object; package follow takes one for
-// the frame, which makes what all parts share, and one for each group of routes. Steps see what their [Input] has, and
+// the base, which makes what all parts share, and one for each group of routes. Steps see what their [Input] has, and
 // nothing else.
 package pipeline
 
@@ -128,12 +128,12 @@ func (in *Input) newTopologyInput(shared *Shared) gateway.Input {
 	if in.ControlPlane != "" {
 		return gateway.NewInputPerGateway(in.Objects, in.ControlPlane)
 	}
-	return in.newGatewayInput().Settled(shared.Refused, in.Listening).LaidOut(in.Layout)
+	return in.newGatewayInput().Resolved(shared.Refused, in.Listening).LaidOut(in.Layout)
 }
 
 // NewTally counts for the listeners of a part, and no routes yet.
 func NewTally(in Input) *gateway.Tally {
-	return gateway.NewTally(in.newGatewayInput().Settled(in.Shared.Refused, in.Listening))
+	return gateway.NewTally(in.newGatewayInput().Resolved(in.Shared.Refused, in.Listening))
 }
 
 // newGatewayInput is the input of limpet's own Gateways, before claims to shared addresses are settled.

@@ -39,7 +39,7 @@ func (in *Input) share(rep *report.Report) *Shared {
 	if in.ControlPlane != "" {
 		return &Shared{}
 	}
-	shared := &Shared{Refused: in.newGatewayInput().SettleClaims(in.Listening)}
+	shared := &Shared{Refused: in.newGatewayInput().ResolveClaims(in.Listening)}
 	if w := in.Whole; w != nil {
 		shared.LoadBalancing = loadbalancing.NewPart(w.Objects, w.Targets, rep)
 		shared.Budgets = retrybudget.NewPart(w.Objects, w.HasService, rep)

@@ -127,10 +127,10 @@ func TestHeldNames(t *testing.T) {
 	held := HeldNames{scope: {Written: "cart", Emitted: "cart"}}
 	nameOf := func(s *steps, rule int) string { return s.named[rule].names[0].text }
 	if s := takeSteps(t, Options{HeldNames: held}, both...); nameOf(s, 0) == "cart" || nameOf(s, 1) != "cart" {
-		t.Errorf("the incumbent's name is %s, the other's %s", nameOf(s, 1), nameOf(s, 0))
+		t.Errorf("the holder's name is %s, the other's %s", nameOf(s, 1), nameOf(s, 0))
 	}
 	if s := takeSteps(t, Options{}, both...); nameOf(s, 0) != "cart" || nameOf(s, 1) == "cart" {
-		t.Errorf("without incumbents the first has %s, the second %s", nameOf(s, 0), nameOf(s, 1))
+		t.Errorf("without holders the first has %s, the second %s", nameOf(s, 0), nameOf(s, 1))
 	}
 	held = HeldNames{scope: {Written: "cart", Emitted: "cart-qualified"}}
 	if s := takeSteps(t, Options{HeldNames: held}, both[1:]...); nameOf(s, 0) != "cart-qualified" {
@@ -169,7 +169,7 @@ func TestHeldSharedNames(t *testing.T) {
 		t.Errorf("without a memory: %s", names)
 	}
 	if names := namesOf(plain, rule("new"), rule("old")); names["old"] != "app" || names["new"] == "app" {
-		t.Errorf("a rule comes before the incumbent: %s", names)
+		t.Errorf("a rule comes before the holder: %s", names)
 	}
 	if names := namesOf(suffixed, rule("old")); names["old"] != suffix("app", scope) {
 		t.Errorf("alone again: %s", names)

@@ -38,7 +38,7 @@ func describeMove(was, is keptCookies) string {
 	equal := func(a, b string) bool { return a == b }
 	if gone, new := findMoved(was.paths, is.paths, equal); len(gone) > 0 {
 		return fmt.Sprintf(
-			"its cookie had the path %q and has %q: clients begin anew where the new path is not below the old one, and "+
+			"its cookie had the path %q and has %q: clients begin again where the new path is not below the old one, and "+
 				"have two cookies of the rule; with cookie.path: / its path stays what it is when matches change",
 			strings.Join(gone, ", "),
 			strings.Join(new, ", "),

@@ -261,14 +261,14 @@ func makePrintable(s string, most int) string {
 	return s
 }
 
-// Said is what a problem says, wherever in a file that is.
-type Said struct{ Object, Path, Message string }
+// Statement is what a problem says, wherever in a file that is.
+type Statement struct{ Object, Path, Message string }
 
 // VisitProblems visits all there is to say.
-func (r *Report) VisitProblems(visit func(Said, Entry)) {
+func (r *Report) VisitProblems(visit func(Statement, Entry)) {
 	for _, entries := range [][]Entry{r.errors, r.warnings} {
 		for _, e := range entries {
-			visit(Said{e.object, ShownPath(e.path), e.message}, e)
+			visit(Statement{e.object, ShownPath(e.path), e.message}, e)
 		}
 	}
 }

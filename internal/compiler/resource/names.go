@@ -82,10 +82,10 @@ func (n sourcesByName) remove(s *storedSource) {
 	}
 }
 
-// SettleNames resolves a name that several sources have: the first source has it, in an order that
+// ResolveNames resolves a name that several sources have: the first source has it, in an order that
 // is asked for only where there is such a name. It visits what there was to say of sources that had, or have, a
 // document of which another has the name, and what there is to say of them now.
-func (s *Store) SettleNames(order func() []string, was, now func(*report.Report)) error {
+func (s *Store) ResolveNames(order func() []string, was, now func(*report.Report)) error {
 	if len(s.names.shared)+len(s.names.overruled) == 0 {
 		return nil
 	}

@@ -82,9 +82,9 @@ func TestStoreForgetsWhatWasThereMeanwhile(t *testing.T) {
 	}
 }
 
-// TestSettleNames has a Service in two sources, settles which of them has the name by their order, and holds that nothing is kept once both
+// TestResolveNames has a Service in two sources, settles which of them has the name by their order, and holds that nothing is kept once both
 // are gone.
-func TestSettleNames(t *testing.T) {
+func TestResolveNames(t *testing.T) {
 	s := NewStore(Options{})
 	if err := s.Set([]read.Source{{Name: "a", Data: []byte(serviceText("x"))}, {Name: "b", Data: []byte(serviceText("x"))}}); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestSettleNames(t *testing.T) {
 	for _, order := range [][]string{{"a", "b"}, {"b", "a"}, {"b", "a"}, {"a", "b"}} {
 		visited := 0
 		visit := func(*report.Report) { visited++ }
-		if err := s.SettleNames(func() []string { return order }, visit, visit); err != nil {
+		if err := s.ResolveNames(func() []string { return order }, visit, visit); err != nil {
 			t.Fatal(err)
 		}
 		if first, other := s.sources[order[0]].objects.Services, s.sources[order[1]].objects.Services; len(first) != 1 || len(other) != 0 {

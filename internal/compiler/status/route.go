@@ -128,9 +128,9 @@ func (b *builder) newAccepted(route object.Ref, p gateway.ParentStatus) metav1.C
 			joinProblems(v.problems),
 		)
 	default:
-		told := filterByReason(b.problems[route],
+		reported := filterByReason(b.problems[route],
 			report.ReasonNameQualified, report.ReasonEqualMatch, report.ReasonFallbackWithheld)
-		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, joinProblems(told))
+		return newCondition(gatewayv1.RouteConditionAccepted, true, gatewayv1.RouteReasonAccepted, joinProblems(reported))
 	}
 }
 

@@ -57,7 +57,7 @@ func (e *emitter) newCluster(c *ir.Cluster) *clusterv3.Cluster {
 	}
 	switch {
 	case !e.served:
-		out.LoadAssignment = newAssignment(c.Settled())
+		out.LoadAssignment = newAssignment(c.Acknowledged())
 	case !c.IsNamed():
 		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
 		out.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: newServerSource()}

@@ -34,7 +34,7 @@ func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
 		Secrets: listShown(c),
 	}
 	if d.Inline {
-		d.Endpoints = e.marshalBinary(newAssignment(c.Settled()))
+		d.Endpoints = e.marshalBinary(newAssignment(c.Acknowledged()))
 	} else {
 		d.Endpoints, d.Moved = e.marshalBinary(newAssignment(c)), listMoved(c)
 	}
@@ -54,8 +54,8 @@ func listShown(c *ir.Cluster) (all []string) {
 func listMoved(c *ir.Cluster) (all []string) {
 	for _, l := range c.Localities {
 		for _, host := range l.Endpoints {
-			if host.Unsettled != "" {
-				all = append(all, host.Address.String()+" "+host.Unsettled)
+			if host.Unacknowledged != "" {
+				all = append(all, host.Address.String()+" "+host.Unacknowledged)
 			}
 		}
 	}

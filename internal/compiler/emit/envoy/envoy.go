@@ -72,9 +72,9 @@ type emitter struct {
 	settings Settings
 	// served says that the parts of it are discovered from a server; else all of it is a bootstrap.
 	served bool
-	// story is that of the Gateway with that key.
-	story   Story
-	gateway string
+	// telemetry is that of the Gateway with that key.
+	telemetry Telemetry
+	gateway   string
 	// cors says that some route has a say on CORS.
 	cors bool
 	// auth says that some route asks an authorization service.

@@ -12,7 +12,7 @@ import (
 // that the proxy answers itself, TLS, hosts of another zone.
 func TestLeaveOut(t *testing.T) {
 	moved, far := host("10.0.0.1:80"), host("10.0.0.2:80")
-	moved.Unsettled, far.Far = "uid", true
+	moved.Unacknowledged, far.Far = "uid", true
 	stays := host("10.0.0.3:80")
 	for name, localities := range map[string][]ir.Locality{
 		"some of a Service":    {{Name: "a", Endpoints: []ir.Endpoint{moved, stays}}},
@@ -34,7 +34,7 @@ func TestLeaveOut(t *testing.T) {
 		}
 		without := slices.Clone(localities)
 		for i := range without {
-			isIt := func(e ir.Endpoint) bool { return e.Unsettled != "" }
+			isIt := func(e ir.Endpoint) bool { return e.Unacknowledged != "" }
 			without[i].Endpoints = slices.DeleteFunc(slices.Clone(without[i].Endpoints), isIt)
 		}
 		whole, want := serve(localities), serve(without)

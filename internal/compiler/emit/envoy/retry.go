@@ -89,9 +89,9 @@ func retriesAsUsual(r *ir.Route) bool {
 		!slices.ContainsFunc(r.Split, failsWithHost)
 }
 
-// settleRetryPolicy leaves a route the policy of its host where it would have the same, and has it say so where it
+// completeRetryPolicy leaves a route the policy of its host where it would have the same, and has it say so where it
 // would have none.
-func settleRetryPolicy(action *routev3.RouteAction, r *ir.Route) {
+func completeRetryPolicy(action *routev3.RouteAction, r *ir.Route) {
 	switch {
 	case action == nil:
 	case retriesAsUsual(r):

@@ -87,7 +87,7 @@ func (e *emitter) newVirtualHost(h *ir.Host) *routev3.VirtualHost {
 	for i := range h.Routes {
 		route := e.newRoute(&h.Routes[i])
 		if host.RetryPolicy != nil {
-			settleRetryPolicy(route.GetRoute(), &h.Routes[i])
+			completeRetryPolicy(route.GetRoute(), &h.Routes[i])
 		}
 		host.Routes = append(host.Routes, route)
 	}

@@ -74,8 +74,8 @@ const AllGateways = "*"
 
 // GatewayConfig is a Gateway's part of a configuration: its listeners and what they lead to.
 type GatewayConfig struct {
-	Gateway string
-	Story   Story
+	Gateway   string
+	Telemetry Telemetry
 	// Keys are what its proxies have in place of the settings' keys; nil where these are for them.
 	Keys *GatewayKeys
 	*ir.Config
@@ -104,7 +104,7 @@ func serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Se
 			return nil, err
 		}
 	}
-	d, err := a.ServeFrame(g.Gateway, g.Listeners, g.Story)
+	d, err := a.ServeBase(g.Gateway, g.Listeners, g.Telemetry)
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +128,10 @@ func serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Se
 	return d, nil
 }
 
-// ServeFrame is a Gateway's configuration without routes and clusters; without a key that of all of them.
-func (a Assembly) ServeFrame(gateway string, listeners []ir.Listener, story Story) (*Served, error) {
+// ServeBase is a Gateway's configuration without routes and clusters; without a key that of all of them.
+func (a Assembly) ServeBase(gateway string, listeners []ir.Listener, telemetry Telemetry) (*Served, error) {
 	e := a.newEmitter()
-	e.story, e.gateway = story, gateway
+	e.telemetry, e.gateway = telemetry, gateway
 	d := &Served{Gateway: cmp.Or(gateway, AllGateways), PluginJSON: a.Settings.PluginJSON}
 	for _, l := range listeners {
 		d.Listeners = append(d.Listeners, e.packResource(listenerName(l), e.newListener(l)))

@@ -130,7 +130,7 @@ func readTables(t *testing.T, s *ShardTables) [shards]map[string]bool {
 	return all
 }
 
-// TestShardTablesChange: of another host only the tables are made anew that it is in.
+// TestShardTablesChange: of another host only the tables are made again that it is in.
 func TestShardTablesChange(t *testing.T) {
 	for _, wild := range []int{0, 60} {
 		hosts := testSite(5000, wild)
@@ -138,7 +138,7 @@ func TestShardTablesChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		now, err := Assembly{}.PackShards("site", testSite(8, 0)[7:], false, nil, was) // written anew
+		now, err := Assembly{}.PackShards("site", testSite(8, 0)[7:], false, nil, was) // written again
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestShardTablesChange(t *testing.T) {
 			}
 		}
 		if changed != 2 { // for two names
-			t.Errorf("with %d wildcards %d are made anew, want 2", wild, changed)
+			t.Errorf("with %d wildcards %d are made again, want 2", wild, changed)
 		}
 	}
 }

@@ -32,8 +32,8 @@ type ruleCopy struct {
 // isSplit tells whether the rule's sessions are over several backendRefs.
 func (r *sessionRule) isSplit() bool { return len(r.Backends) > 1 && !r.hasPerBackendSessions() }
 
-// hasRoom tells whether copies of a rule fit into its route.
-func (e *emitter) hasRoom(r *sessionRule) bool {
+// copiesFit tells whether copies of a rule fit into its route.
+func (e *emitter) copiesFit(r *sessionRule) bool {
 	rules := listObjects(childObject(e.editDocument(&r.Route.Object), "spec"), "rules")
 	matches := 0
 	for _, rule := range rules {

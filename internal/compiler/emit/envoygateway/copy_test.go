@@ -52,7 +52,7 @@ func TestChecksComeFirst(t *testing.T) {
 }
 
 // Routes take 16 rules: four splits of three backends fit, and a fifth has no room.
-func TestRoomForCopies(t *testing.T) {
+func TestCopiesFit(t *testing.T) {
 	listener := newGateway(t, "http:80").Listeners[0]
 	const split = `{backendRefs: [{name: a, port: 8080}, {name: b, port: 8080}, {name: c, port: 8080}]}`
 	for rules, full := range map[int]int{4: 0, 5: 2} { // of five, three have copies: these are 14 rules, and there is no room for 3 more

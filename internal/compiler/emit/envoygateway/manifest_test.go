@@ -65,7 +65,7 @@ var fullMatch = `{headers: [` + strings.Repeat("{name: x-a, value: a}, ", 15) + 
 
 // Where a route has no room for copies, a split keeps one cluster. Envoy Gateway leaves hosts of weight 0 out, so that a backend gets the
 // least weight, which a patch takes away again.
-func TestSplitsWithoutRoom(t *testing.T) {
+func TestSplitsWithoutCopies(t *testing.T) {
 	plan, _ := newPlan(t, object.KindHTTPRoute,
 		`{matches: [`+fullMatch+`], backendRefs: [{name: a, port: 8080, weight: 3}, {name: b, port: 8080, weight: 0}]}`)
 	out := emit(t, plan)

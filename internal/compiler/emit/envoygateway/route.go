@@ -36,7 +36,7 @@ func (e *emitter) writeRoutes() {
 			done[r.Route] = true
 			e.writeRoute(r.Route)
 		}
-		e.settleRule(r, e.findRuleDocument(r))
+		e.completeRule(r, e.findRuleDocument(r))
 		e.writeCopies(r)
 	}
 	for _, route := range e.plan.Routes {
@@ -61,8 +61,8 @@ func (e *emitter) findRuleDocument(r *sessionRule) jsonObject {
 	return listObjects(childObject(e.editDocument(&r.Route.Object), "spec"), "rules")[r.Index]
 }
 
-// settleRule gives a rule what its sessions need of the route.
-func (e *emitter) settleRule(r *sessionRule, rule jsonObject) {
+// completeRule gives a rule what its sessions need of the route.
+func (e *emitter) completeRule(r *sessionRule, rule jsonObject) {
 	if !isGRPC(r.Rule) {
 		e.setRetry(r, rule)
 		// without one Envoy Gateway gives the route another name, and no session persistence

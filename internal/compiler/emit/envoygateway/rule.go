@@ -87,7 +87,7 @@ func (e *emitter) supports(r *sessionRule) bool {
 	if !slices.ContainsFunc(r.attached, func(a *ir.AttachedRule) bool { return a.Sessions.On() }) {
 		return false
 	}
-	led := r.isSplit() && e.hasRoom(r)
+	led := r.isSplit() && e.copiesFit(r)
 	r.perBackendClusters = led || e.hasBackendFilters(r) || r.hasPerBackendSessions() && r.countLive() > 1
 	if path, why := e.findObstacle(r, led); why != "" {
 		e.plan.Withhold(r.attached, e.rep, targetName, path, why)
@@ -96,7 +96,7 @@ func (e *emitter) supports(r *sessionRule) bool {
 	if led {
 		e.planCopies(r)
 	} else if r.isSplit() {
-		e.reportNoRoom(r)
+		e.reportNoCopies(r)
 	}
 	if len(r.Backends) > 0 && r.countLive() == 0 {
 		e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, r.path().Child("backendRefs").String(),
@@ -111,10 +111,10 @@ func (e *emitter) supports(r *sessionRule) bool {
 	return true
 }
 
-// reportNoRoom reports what a split lacks that has no copies.
-func (e *emitter) reportNoRoom(r *sessionRule) {
+// reportNoCopies reports what a split lacks that has no copies.
+func (e *emitter) reportNoCopies(r *sessionRule) {
 	path := r.path().Child("backendRefs").String()
-	e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, path, noRoom)
+	e.rep.NotSupportedBy(report.TargetLacks, r.Route.Subject, targetName, path, noCopies)
 	revokes := func(p ir.SessionPolicy) bool { return len(p.Revocation.Backends) > 0 }
 	if slices.ContainsFunc(r.attached, func(a *ir.AttachedRule) bool {
 		return a.Sessions.On() && slices.ContainsFunc(a.Sessions.All[0].Policies, revokes)
@@ -129,8 +129,8 @@ func (e *emitter) reportNoRoom(r *sessionRule) {
 	}
 }
 
-// noRoom is what a split lacks whose route is full.
-const noRoom = "the route has no room for a copy of the rule for each backend (16 rules and 128 matches, 16 headers " +
+// noCopies is what a split lacks whose route is full.
+const noCopies = "the route has no room for a copy of the rule for each backend (16 rules and 128 matches, 16 headers " +
 	"each), so that sessions stay only while Envoy Gateway gives all backends one cluster: not while one is missing or " +
 	"has no ready endpoints, has names for addresses, or while the nearest zone goes first. One whose host is lost " +
 	"goes to any backend"

@@ -11,7 +11,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
-	"github.com/limpet-proxy/limpet/token"
 )
 
 // One session over a split: the weights choose the backend of a new session, and its token leads it there from then on.
@@ -19,54 +18,6 @@ import (
 // with sessions. A copy carries all that its rule has. Of Gateway API's routes copies are objects of limpet's own, so
 // that the weights stay in the user's, whoever writes them there. A VirtualService has them before the rule, for Istio
 // takes the first of its routes that matches.
-
-// leadHeader is the header that copies match.
-var leadHeader = policyconfig.BackendHeader(policyconfig.DefaultPinHeader)
-
-// isSplit tells whether the rule's sessions are over several backends.
-func isSplit(rule *ir.AttachedRule) bool {
-	return !rule.Sessions.PerBackend && len(rule.DistinctBackends()) > 1
-}
-
-// newLead says to which backend of a rule its cluster leads. A split has a tag, so that no rule's requests meet
-// another's copies.
-func newLead(rule *ir.AttachedRule, b *ir.Backend) policyconfig.Lead {
-	l := policyconfig.Lead{Cluster: clusterName(b), Backend: b.Tag}
-	if isSplit(rule) {
-		l.Rule = token.BackendTag(fmt.Sprintf("%s/%d/%s", rule.Route.Ref, rule.Index, rule.Name))
-	}
-	return l
-}
-
-func listLeads(rule *ir.AttachedRule) (leads []string) {
-	for _, b := range rule.DistinctBackends() {
-		leads = append(leads, newLead(rule, b).String())
-	}
-	return leads
-}
-
-// findSplitScopes are the scopes of splits' sessions: rules that share them tell their backends too.
-func (p *proxySet) findSplitScopes() splitScopes {
-	scopes := splitScopes{}
-	for _, rule := range p.rules {
-		for _, s := range rule.Sessions.All {
-			for _, one := range s.Policies {
-				scopes[one.Scope] = scopes[one.Scope] || isSplit(rule)
-			}
-		}
-	}
-	return scopes
-}
-
-// splitScopes are scopes, each with whether a split's sessions are of it.
-type splitScopes map[string]bool
-
-// have tells whether a rule has a split's sessions.
-func (of splitScopes) have(rule *ir.AttachedRule) bool {
-	return slices.ContainsFunc(rule.Sessions.All, func(s *ir.Session) bool {
-		return slices.ContainsFunc(s.Policies, func(one ir.SessionPolicy) bool { return of[one.Scope] })
-	})
-}
 
 // copyName is what the copy of a rule for a backend is called: of an HTTP route of a VirtualService its own name, for
 // controllers find the rule by its name and change its weights; else the object's. Istio names the routes of an
@@ -76,40 +27,6 @@ func copyName(rule *ir.Rule, b *ir.Backend) string {
 		return strings.TrimPrefix(fmt.Sprintf("%s-limpet-%08x", rule.Name, b.Tag), "-")
 	}
 	return fmt.Sprintf("limpet-%s-%d-%08x", rule.Route.Name, rule.Index, b.Tag)
-}
-
-func isVirtual(rule *ir.Rule) bool { return rule.Route.Kind == object.KindVirtualService }
-
-// matchNames are the names of Istio's routes for each match of a rule, with those of its copies.
-func matchNames(rule *ir.AttachedRule) [][]string {
-	all := make([][]string, rule.CountMatches())
-	add := func(as *ir.Rule) {
-		for m, name := range routeNames(as) {
-			all[m] = append(all[m], name)
-		}
-	}
-	add(rule.Rule)
-	if isSplit(rule) && isVirtual(rule.Rule) {
-		for _, b := range rule.DistinctBackends() {
-			as := *rule.Rule
-			as.Name = copyName(rule.Rule, b)
-			add(&as)
-		}
-	}
-	return all
-}
-
-// takesCopies tells whether a rule can have the copies that one session over its backends needs. If not, it goes
-// without sessions, and is told.
-func (e *emitter) takesCopies(rule *ir.AttachedRule) bool {
-	if rule.Sessions.PerBackend {
-		return true
-	}
-	if why := e.explainUnequalRefs(rule); why != "" {
-		e.withhold(rule, rulePath(rule), why)
-		return false
-	}
-	return !isSplit(rule) || e.hasRoom(rule)
 }
 
 // explainUnequalRefs says which of a rule's references differ that lead to one backend.
@@ -165,36 +82,6 @@ func (e *emitter) hasRoom(rule *ir.AttachedRule) bool {
 		}
 	}
 	return true
-}
-
-// mayAddCopies tells whether a split's VirtualService is no other owner's, whose copies would go with each of our
-// manifests.
-func (e *emitter) mayAddCopies(rule *ir.AttachedRule) bool {
-	may := e.plan.MayAddTo(&rule.Route.Object, e.Owner, e.rep)
-	if !may {
-		e.withhold(rule, rulePath(rule), ir.WhyTaken(rule.Route.Ref))
-	}
-	return may
-}
-
-// hasMatches tells whether one of a split's matches is on the Gateways of a set of proxies. If not, no request meets
-// the rule there, and it needs neither sessions nor copies.
-func (e *emitter) hasMatches(rule *ir.AttachedRule) bool {
-	spec := childOf(e.parse(&rule.Route.Object), "spec")
-	if newHTTPCopy(
-		e.newLed(rule),
-		rule.DistinctBackends()[0],
-		entriesOf(spec, "http")[rule.Index],
-		spec["gateways"],
-	) != nil {
-		return true
-	}
-	e.reportRule(
-		rule,
-		".match",
-		fmt.Sprintf("sessions at %s, for no match is on that Gateway", rule.Listener.Gateway.Subject),
-	)
-	return false
 }
 
 // ledRule is a split with the Gateways on which it leads sessions to its backends.

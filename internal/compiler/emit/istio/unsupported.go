@@ -34,12 +34,12 @@ func (e *emitter) reportUnsupported() {
 
 // reportMirrors reports the rules whose mirrors get tokens (S79).
 func (e *emitter) reportMirrors() {
-	told := map[*ir.Rule]bool{}
+	reported := map[*ir.Rule]bool{}
 	for _, a := range e.plan.Rules {
-		if told[a.Rule] || !a.Mirrors || !showsTokens(a.Sessions) {
+		if reported[a.Rule] || !a.Mirrors || !showsTokens(a.Sessions) {
 			continue
 		}
-		told[a.Rule] = true
+		reported[a.Rule] = true
 		e.rep.NotSupportedBy(
 			report.TargetLacks,
 			a.Route.Subject,
@@ -54,16 +54,16 @@ func (e *emitter) reportMirrors() {
 // reportCORS reports the rules that keep pages of other sites from reading the header of their sessions, or from
 // sending it (S44).
 func (e *emitter) reportCORS() {
-	told := map[*ir.Rule]bool{}
+	reported := map[*ir.Rule]bool{}
 	for _, a := range e.plan.Rules {
-		if told[a.Rule] || a.CORS == nil || !a.Sessions.On() {
+		if reported[a.Rule] || a.CORS == nil || !a.Sessions.On() {
 			continue
 		}
 		for _, s := range a.Sessions.All {
 			p := &s.Policies[0]
 			headers, expose := a.CORS.Lacks(p.SessionName)
 			if p.Type == policyconfig.TypeHeader && (headers || expose) {
-				told[a.Rule] = true
+				reported[a.Rule] = true
 				e.rep.NotSupportedBy(report.TargetLacks, a.Route.Subject, Target, rulePath(a),
 					"Istio reads what the rule says of CORS itself, and pages of other "+
 						"sites can't keep the session: add "+p.SessionName+" to its allowHeaders and exposeHeaders")

@@ -22,24 +22,24 @@ var servedListeners = []ir.Listener{
 	{Gateway: "shop/edge", Address: netip.MustParseAddr("10.0.0.1"), Port: 53, UDP: true, Stream: &ir.Stream{Cluster: "dns"}},
 }
 
-// TestStory holds that a Gateway's listeners have its own log and traces, and that nothing else changes.
-func TestStory(t *testing.T) {
+// TestTelemetry holds that a Gateway's listeners have its own log and traces, and that nothing else changes.
+func TestTelemetry(t *testing.T) {
 	yes, no := true, false
 	for name, c := range map[string]struct {
 		logged       bool // those of all Gateways
-		story        Story
+		telemetry    Telemetry
 		log, session bool
 		tracing      bool
 	}{
 		"nothing":        {logged: true, log: true, session: true},
-		"no log":         {logged: true, story: Story{AccessLog: &no}},
-		"a log":          {story: Story{AccessLog: &yes}, log: true},
-		"the log of all": {logged: true, story: Story{AccessLog: &yes}, log: true, session: true},
-		"traces":         {story: Story{Tracing: true, SamplingPercent: 5}, tracing: true},
+		"no log":         {logged: true, telemetry: Telemetry{AccessLog: &no}},
+		"a log":          {telemetry: Telemetry{AccessLog: &yes}, log: true},
+		"the log of all": {logged: true, telemetry: Telemetry{AccessLog: &yes}, log: true, session: true},
+		"traces":         {telemetry: Telemetry{Tracing: true, SamplingPercent: 5}, tracing: true},
 	} {
 		a := Assembly{Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
 		a.Settings.Plugin.AccessLogFields, a.Settings.Logged.Request = c.logged, []string{"x-tenant"}
-		d, err := a.ServeFrame("shop/edge", servedListeners[:2], c.story)
+		d, err := a.ServeBase("shop/edge", servedListeners[:2], c.telemetry)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,9 +59,9 @@ func TestStory(t *testing.T) {
 				t.Errorf("%s: %v, %v", name, manager.GetTracing(), manager.ValidateAll())
 			}
 		}
-		plain, err := a.ServeFrame("shop/edge", servedListeners[:2], Story{})
+		plain, err := a.ServeBase("shop/edge", servedListeners[:2], Telemetry{})
 		if err != nil || !bytes.Equal(plain.Trial.Content, d.Trial.Content) || !plain.Filter[0].Equal(d.Filter[0]) {
-			t.Errorf("%s: more than the story changes: %v", name, err)
+			t.Errorf("%s: more than telemetry changes: %v", name, err)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func readManager(t *testing.T, packed Packed) *hcmv3.HttpConnectionManager {
 // TestAddresses holds that the addresses of what is served are those of its listeners.
 func TestAddresses(t *testing.T) {
 	a := Assembly{Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
-	d, err := a.ServeFrame("shop/edge", servedListeners, Story{})
+	d, err := a.ServeBase("shop/edge", servedListeners, Telemetry{})
 	if err != nil || len(d.Addresses) != len(servedListeners) {
 		t.Fatal(d.Addresses, err)
 	}
@@ -117,7 +117,7 @@ func TestFilterIsAskedFor(t *testing.T) {
 		"datagrams and HTTP":      {servedListeners, 1},
 	} {
 		a := Assembly{Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
-		d, err := a.ServeFrame("shop/edge", c.listeners, Story{})
+		d, err := a.ServeBase("shop/edge", c.listeners, Telemetry{})
 		if err != nil || len(d.Filter) != c.want || (d.Trial.Name != "") != (c.want == 1) {
 			t.Errorf("%s: %d filters, a trial %q, %v", name, len(d.Filter), d.Trial.Name, err)
 		}
@@ -162,7 +162,7 @@ func TestFilterForms(t *testing.T) {
 		a := Assembly{Settings: Settings{
 			Native: native, ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig(), PluginJSON: []byte(`{"policies":[]}`),
 		}}
-		d, err := a.ServeFrame("shop/edge", servedListeners[:1], Story{})
+		d, err := a.ServeBase("shop/edge", servedListeners[:1], Telemetry{})
 		if err != nil {
 			t.Fatal(err)
 		}

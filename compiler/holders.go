@@ -13,16 +13,16 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/seniority"
 )
 
-// Incumbents are who had what in a result. What of it they still claim stays theirs in the next compilation, whatever
+// Holders are who had what in a result. What of it they still claim stays theirs in the next compilation, whatever
 // dates, names and places in the input say.
-type Incumbents struct {
+type Holders struct {
 	claims gateway.Claims
 	names  policy.HeldNames
 	hosts  gateway.SoleHosts
 }
 
-// incumbentsText is how incumbents are written.
-type incumbentsText struct {
+// holdersText is how holders are written.
+type holdersText struct {
 	Claims []gateway.Claim  `json:"claims,omitempty"`
 	Names  policy.HeldNames `json:"names,omitempty"`
 	Hosts  []hostText       `json:"hosts,omitempty"`
@@ -35,8 +35,8 @@ type hostText struct {
 }
 
 // MarshalJSON is for another process, which asks what is decided here.
-func (i *Incumbents) MarshalJSON() ([]byte, error) {
-	text := incumbentsText{Names: i.names}
+func (i *Holders) MarshalJSON() ([]byte, error) {
+	text := holdersText{Names: i.names}
 	for c, has := range i.claims {
 		if has {
 			text.Claims = append(text.Claims, c)
@@ -59,12 +59,12 @@ func (i *Incumbents) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (i *Incumbents) UnmarshalJSON(from []byte) error {
-	var text incumbentsText
+func (i *Holders) UnmarshalJSON(from []byte) error {
+	var text holdersText
 	if err := json.Unmarshal(from, &text); err != nil {
 		return err
 	}
-	*i = Incumbents{claims: gateway.Claims{}, names: text.Names, hosts: gateway.SoleHosts{}}
+	*i = Holders{claims: gateway.Claims{}, names: text.Names, hosts: gateway.SoleHosts{}}
 	for _, c := range text.Claims {
 		i.claims[c] = true
 	}
@@ -74,9 +74,9 @@ func (i *Incumbents) UnmarshalJSON(from []byte) error {
 	return nil
 }
 
-// findIncumbents notes who has what.
-func (j *analysis) findIncumbents() *Incumbents {
-	return &Incumbents{claims: j.Topology.Claims(), names: j.Decisions.HeldNames(), hosts: j.Topology.SoleHosts()}
+// findHolders notes who has what.
+func (j *analysis) findHolders() *Holders {
+	return &Holders{claims: j.Topology.Claims(), names: j.Decisions.HeldNames(), hosts: j.Topology.SoleHosts()}
 }
 
 // newOrder is who was there first, among objects that claim what others may have.
@@ -97,16 +97,16 @@ func (o *Options) listening(s parsedOptions, order *seniority.Order) gateway.Lis
 	if o.Envoy != nil {
 		l.Unusable = o.Envoy.Unusable
 	}
-	if o.Incumbents != nil {
-		l.Incumbents, l.SoleHosts = o.Incumbents.claims, o.Incumbents.hosts
+	if o.Holders != nil {
+		l.Holders, l.SoleHosts = o.Holders.claims, o.Holders.hosts
 	}
 	return l
 }
 
 // heldNames are the sessions' names in the last result.
 func (o *Options) heldNames() policy.HeldNames {
-	if o.Incumbents == nil {
+	if o.Holders == nil {
 		return nil
 	}
-	return o.Incumbents.names
+	return o.Holders.names
 }

@@ -6,25 +6,25 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// said counts how often each problem is given, so that those that are new can be told.
-type said struct {
-	counted[report.Said]
-	last map[report.Said]report.Entry // where one was given last, since new ones were asked for
+// reported counts how often each problem is given, so that those that are new can be told.
+type reported struct {
+	counted[report.Statement]
+	last map[report.Statement]report.Entry // where one was given last, since new ones were asked for
 	// about are the reports that say something of an object for its status, and mark is told of objects of which that may
 	// be something else.
 	about index.Sets[object.Ref, *report.Report]
 	mark  func(object.Ref)
 }
 
-func newSaid(mark func(object.Ref)) said {
-	return said{
-		counted: newCounted[report.Said](), last: map[report.Said]report.Entry{},
+func newReported(mark func(object.Ref)) reported {
+	return reported{
+		counted: newCounted[report.Statement](), last: map[report.Statement]report.Entry{},
 		about: index.Sets[object.Ref, *report.Report]{}, mark: mark,
 	}
 }
 
-func (s said) add(rep *report.Report) {
-	rep.VisitProblems(func(w report.Said, e report.Entry) {
+func (s reported) add(rep *report.Report) {
+	rep.VisitProblems(func(w report.Statement, e report.Entry) {
 		s.counted.add(w, 1)
 		s.last[w] = e
 		if e.IsOfStatus() {
@@ -34,11 +34,11 @@ func (s said) add(rep *report.Report) {
 	})
 }
 
-func (s said) remove(rep *report.Report) {
+func (s reported) remove(rep *report.Report) {
 	if rep == nil {
 		return
 	}
-	rep.VisitProblems(func(w report.Said, e report.Entry) {
+	rep.VisitProblems(func(w report.Statement, e report.Entry) {
 		s.counted.add(w, -1)
 		if e.IsOfStatus() {
 			s.about.Remove(e.Ref(), rep)
@@ -48,7 +48,7 @@ func (s said) remove(rep *report.Report) {
 }
 
 // takeNew gives the problems that are given now and were not before.
-func (s said) takeNew() []report.Problem {
+func (s reported) takeNew() []report.Problem {
 	var entries []report.Entry
 	for w, there := range s.others() {
 		if there {

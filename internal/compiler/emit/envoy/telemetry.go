@@ -14,9 +14,9 @@ import (
 // tracesCluster is the name of the cluster that takes traces (ServerBootstrap.Traces).
 const tracesCluster = "limpet-traces"
 
-// Story is what proxies of a Gateway tell of its requests, where that is another thing than for all Gateways. The zero
+// Telemetry is what proxies of a Gateway tell of its requests, where that is another thing than for all Gateways. The zero
 // value is what all tell.
-type Story struct {
+type Telemetry struct {
 	// AccessLog turns the log on or off; nil leaves it as it is.
 	AccessLog *bool
 	// Tracing sends spans to the collector of the bootstrap, for so many of a hundred requests.
@@ -25,11 +25,11 @@ type Story struct {
 }
 
 // Equal tells whether both are the same.
-func (s Story) Equal(other Story) bool { return reflect.DeepEqual(s, other) }
+func (s Telemetry) Equal(other Telemetry) bool { return reflect.DeepEqual(s, other) }
 
 // newAccessLogs writes a line of JSON for each request on standard output, where that is asked for.
 func (e *emitter) newAccessLogs() []*accesslogv3.AccessLog {
-	switch wanted := e.story.AccessLog; {
+	switch wanted := e.telemetry.AccessLog; {
 	case wanted != nil && !*wanted:
 		return nil
 	case e.settings.Plugin.AccessLogFields:
@@ -40,9 +40,9 @@ func (e *emitter) newAccessLogs() []*accesslogv3.AccessLog {
 	return nil
 }
 
-// newTracing sends spans where the story says so; nil for none. The service is the Gateway.
+// newTracing sends spans where telemetry says so; nil for none. The service is the Gateway.
 func (e *emitter) newTracing() *hcmv3.HttpConnectionManager_Tracing {
-	if !e.story.Tracing {
+	if !e.telemetry.Tracing {
 		return nil
 	}
 	collector := &corev3.GrpcService{
@@ -50,7 +50,7 @@ func (e *emitter) newTracing() *hcmv3.HttpConnectionManager_Tracing {
 		Timeout:         durationpb.New(1e9),
 	}
 	return &hcmv3.HttpConnectionManager_Tracing{
-		RandomSampling: &typev3.Percent{Value: float64(e.story.SamplingPercent)},
+		RandomSampling: &typev3.Percent{Value: float64(e.telemetry.SamplingPercent)},
 		Provider: &tracev3.Tracing_Http{
 			Name: "envoy.tracers.opentelemetry",
 			ConfigType: &tracev3.Tracing_Http_TypedConfig{

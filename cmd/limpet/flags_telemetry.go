@@ -8,8 +8,8 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 )
 
-// storyFlags say what proxies tell of single requests' sessions.
-type storyFlags struct {
+// telemetryFlags say what proxies tell of single requests' sessions.
+type telemetryFlags struct {
 	accessLog, tickets bool
 	fields             []string
 	digest             bool                   // what fields says
@@ -17,7 +17,7 @@ type storyFlags struct {
 	others             bool                   // ProxyConfigs may turn logs on
 }
 
-func (s *storyFlags) register(f *pflag.FlagSet) {
+func (s *telemetryFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(
 		&s.accessLog,
 		"access-log",
@@ -33,8 +33,8 @@ func (s *storyFlags) register(f *pflag.FlagSet) {
 		"answer requests that have a ticket of 'limpet ticket' with what\nbecame of their session")
 }
 
-// check refuses what would have no effect.
-func (s *storyFlags) check() error {
+// checkFlags refuses what would have no effect.
+func (s *telemetryFlags) checkFlags() error {
 	if len(s.fields) > 0 && !s.accessLog && !s.others {
 		return usagef("--access-log-fields: only with --access-log, or --manage-proxies of limpet serve")
 	}
@@ -48,7 +48,7 @@ func (s *storyFlags) check() error {
 }
 
 // parseFields reads --access-log-fields.
-func (s *storyFlags) parseFields() error {
+func (s *telemetryFlags) parseFields() error {
 	s.digest, s.logged = false, compiler.LoggedHeaders{}
 	for _, field := range s.fields {
 		of, name, isHeader := strings.Cut(field, ":")
@@ -72,6 +72,6 @@ func (s *storyFlags) parseFields() error {
 }
 
 // set puts the flags into a compilation's options.
-func (s *storyFlags) set(o *compiler.Options) {
+func (s *telemetryFlags) set(o *compiler.Options) {
 	o.AccessLog, o.SessionDigest, o.DebugTickets, o.LoggedHeaders = s.accessLog, s.digest, s.tickets, s.logged
 }

@@ -98,11 +98,11 @@ func (m *faultyStore) Write(_ map[string]json.RawMessage, kept func()) error {
 
 func (m *faultyStore) Whole() bool { return false }
 
-// TestUnsettledAddressHoldsUpNothing: an Envoy that does not answer holds up neither a change nor the address in it that has passed to
+// TestUnacknowledgedAddressHoldsUpNothing: an Envoy that does not answer holds up neither a change nor the address in it that has passed to
 // another pod, which is an endpoint for those who know that. Once all know, nothing is left of it.
 //
 // requirements: S42
-func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
+func TestUnacknowledgedAddressHoldsUpNothing(t *testing.T) {
 	c, keys := newController(t)
 	store := &faultyStore{}
 	c.Memory = memory.Load(func(*memory.Kind) memory.Store { return store }, func(string, error) {})
@@ -143,8 +143,8 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 	if result.Until.IsZero() || time.Until(result.Until) > time.Second {
 		t.Errorf("it is looked at again at %v", result.Until)
 	}
-	if again := move("second"); !again.Unsettled || !again.Until.After(result.Until) {
-		t.Errorf("while an Envoy does not answer it is settled %v, and looked at again at %v", !again.Unsettled, again.Until)
+	if again := move("second"); !again.Unacknowledged || !again.Until.After(result.Until) {
+		t.Errorf("while an Envoy does not answer it is settled %v, and looked at again at %v", !again.Unacknowledged, again.Until)
 	}
 	disconnect()
 	for end := time.Now().Add(10 * time.Second); len(c.Server.Clients()) > 0; time.Sleep(time.Millisecond) {
@@ -157,17 +157,17 @@ func TestUnsettledAddressHoldsUpNothing(t *testing.T) {
 		t.Fatal("what can't be remembered is compiled")
 	}
 	store.fails = false
-	if !move("third").Unsettled {
+	if !move("third").Unacknowledged {
 		t.Error("what was never served is taken for known")
 	}
-	if after := move("third"); after.Unsettled || !after.Until.IsZero() || c.Memory.Owners.IsPending() {
-		t.Errorf("once all know it is settled %v, and looked at again at %v", !after.Unsettled, after.Until)
+	if after := move("third"); after.Unacknowledged || !after.Until.IsZero() || c.Memory.Owners.IsPending() {
+		t.Errorf("once all know it is settled %v, and looked at again at %v", !after.Unacknowledged, after.Until)
 	}
 }
 
-// TestUnsettledAddressesOneByOne: who knows that an address is another pod's keeps it while the next one passes to another, though an Envoy
+// TestUnacknowledgedAddressesOneByOne: who knows that an address is another pod's keeps it while the next one passes to another, though an Envoy
 // that does not answer knows of neither.
-func TestUnsettledAddressesOneByOne(t *testing.T) {
+func TestUnacknowledgedAddressesOneByOne(t *testing.T) {
 	c, keys := newController(t)
 	c.Server = xds.NewServer(xds.Options{
 		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: serve.Log{To: slog.New(slog.DiscardHandler)},

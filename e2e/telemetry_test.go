@@ -12,8 +12,8 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// storyFlags turn on all that is told of single requests.
-var storyFlags = []string{"--access-log", "--access-log-fields=session", "--debug-tickets"}
+// telemetryFlags turn on all that is told of single requests.
+var telemetryFlags = []string{"--access-log", "--access-log-fields=session", "--debug-tickets"}
 
 // logLine is a line of the access log.
 type logLine map[string]any
@@ -42,15 +42,15 @@ func (l logLine) want(t *testing.T, fields map[string]any) {
 	}
 }
 
-// TestStory follows one user through the access log, and through answers to tickets: a session begins, stays, loses its host in
+// TestTelemetry follows one user through the access log, and through answers to tickets: a session begins, stays, loses its host in
 // each way, and another's is told apart. What says who a session is can be used for nothing.
 //
 // requirements: S78
-func TestStory(t *testing.T) {
+func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	pods, deployment := threePods(t, harness.CookieRule("cart", "pods"), harness.PlainRule("plain", "sound"))
 	deployment.Documents.Services = append(deployment.Documents.Services, harness.Service{Name: "sound", Backends: pods[:1]})
-	deployment.Flags = storyFlags
+	deployment.Flags = telemetryFlags
 	pods[0].UID = "of the first"
 	envoy, lost := lostHosts(t, deployment, pods)
 	client := envoy.Client()
@@ -175,7 +175,7 @@ func TestTickets(t *testing.T) {
 	pods, mirror := harness.Backends(t, "a", "b"), harness.Backends(t, "mirror")
 	documents := harness.OneRoute(pods, filtered("cart", mirrorFilter), harness.CookieRule("other", "pods"))
 	documents.Services = append(documents.Services, harness.Service{Name: "mirror", Backends: mirror})
-	envoy := harness.Run(t, harness.Deployment{Documents: documents, Flags: storyFlags})
+	envoy := harness.Run(t, harness.Deployment{Documents: documents, Flags: telemetryFlags})
 	now := time.Now().Unix()
 	ticketOf := func(session string, issued, ends int64) string {
 		text, err := envoy.Keys().Scope(t, envoy.Policy(t, session).Scope).AppendTicket(nil, issued, ends)

@@ -19,8 +19,8 @@ import (
 	"github.com/limpet-proxy/limpet/token"
 )
 
-// frame is all that does not depend on HTTP routes: listeners, routes of connections, and policies that groups read.
-type frame struct {
+// base is all that does not depend on HTTP routes: listeners, routes of connections, and policies that groups read.
+type base struct {
 	listeners []ir.Listener
 	// streams are the results of the routes of connections, without the listeners.
 	streams *groupPart
@@ -32,18 +32,18 @@ type frame struct {
 	report report.Report
 	// gateways are those whose proxies are served, in order.
 	gateways []gatewayName
-	// context has the objects that the frame was made of, without routes of connections and what is behind them.
+	// context has the objects that the base was made of, without routes of connections and what is behind them.
 	context *resource.Objects
 }
 
-// updateFrame makes a new frame if it is marked, and marks the groups that depend on what is different.
-func (s *State) updateFrame(m Moment) {
-	before := s.frame
-	if before != nil && !s.marks.frame && !before.streams.isUnsettled() && !before.streams.hasPodAt(m.Moved) {
+// updateBase makes a new frame if it is marked, and marks the groups that depend on what is different.
+func (s *State) updateBase(m Environment) {
+	before := s.base
+	if before != nil && !s.marks.base && !before.streams.isUnacknowledged() && !before.streams.hasPodAt(m.Moved) {
 		return
 	}
-	now := s.newFrame(m)
-	s.frame = now
+	now := s.newBase(m)
+	s.base = now
 	if before == nil || !maps.Equal(before.shared.Refused, now.shared.Refused) {
 		s.layout.tally = nil // listeners are elsewhere
 	}
@@ -52,8 +52,8 @@ func (s *State) updateFrame(m Moment) {
 		s.merged.setSites(now.listeners, func(string) bool { return true })
 	} else {
 		s.gone = append(s.gone, before.streams)
-		s.said.remove(&before.report)
-		s.markFrame(before, -1)
+		s.reported.remove(&before.report)
+		s.markBase(before, -1)
 		s.merged.removeStreams(before)
 		s.markPlaces(before.shared.Places, now.shared.Places)
 		others := listOtherGateways(before.listeners, now.listeners)
@@ -62,12 +62,12 @@ func (s *State) updateFrame(m Moment) {
 		}
 		s.merged.setSites(now.listeners, func(key string) bool { return others[key] })
 	}
-	s.marks.frame = false // whatever was marked with the groups
-	s.said.add(&now.report)
-	s.markFrame(now, 1)
+	s.marks.base = false // whatever was marked with the groups
+	s.reported.add(&now.report)
+	s.markBase(now, 1)
 	s.merged.addStreams(now)
 	if before == nil || before.context != now.context || !maps.Equal(before.streams.taken, now.streams.taken) {
-		s.room.changeAll()
+		s.ancestorLimits.changeAll()
 	}
 	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) ||
 		!slices.Equal(before.gateways, now.gateways) {
@@ -75,10 +75,10 @@ func (s *State) updateFrame(m Moment) {
 	}
 }
 
-// newFrame compiles the objects that all routes may depend on, and the routes of connections.
-func (s *State) newFrame(m Moment) *frame {
+// newBase compiles the objects that all routes may depend on, and the routes of connections.
+func (s *State) newBase(m Environment) *base {
 	context := s.objects.context
-	f := &frame{context: context}
+	f := &base{context: context}
 	objects, asked := s.gatherStreams()
 	p, made := s.analyze(pipeline.Input{Objects: objects, Whole: &pipeline.Whole{
 		Objects: context, Targets: loadbalancing.Targets{Has: s.hasBalancingTarget, Absence: s.objects.absence},
@@ -183,9 +183,9 @@ func withoutCertificates(l ir.Listener) ir.Listener {
 	return l
 }
 
-// listShellHosts gives the hosts of a site that are there without any route: those that stand among the others by their
+// listEmptyHosts gives the hosts of a site that are there without any route: those that stand among the others by their
 // order, and those that come after all of them.
-func listShellHosts(l ir.Listener, s envoy.Site) (among, after []ir.Host) {
+func listEmptyHosts(l ir.Listener, s envoy.Site) (among, after []ir.Host) {
 	if len(l.TLSHosts) == 0 {
 		return s.Hosts, nil
 	}

@@ -20,7 +20,7 @@ func TestFollowerTellsOnce(t *testing.T) {
 		name    string
 		sources []Source
 		whole   bool
-		fresh   string // the only objects that are told of
+		marked  string // the only objects that are told of
 	}{
 		{"first", []Source{web, route("a")}, true, "a"},
 		{"followed", []Source{web, route("a"), route("b")}, false, "b"},
@@ -44,14 +44,14 @@ func TestFollowerTellsOnce(t *testing.T) {
 		} else if refused {
 			continue
 		}
-		told := ""
+		reported := ""
 		for _, p := range update.NewWarnings {
-			if _, name, _ := strings.Cut(p.Object, " default/"); !strings.HasSuffix(told, name) {
-				told += name
+			if _, name, _ := strings.Cut(p.Object, " default/"); !strings.HasSuffix(reported, name) {
+				reported += name
 			}
 		}
-		if told != s.fresh || update.Whole != s.whole {
-			t.Errorf("%s: told of %q, not of %q, whole=%t: %s", s.name, told, s.fresh, update.Whole, fmt.Sprint(update.NewWarnings))
+		if reported != s.marked || update.Whole != s.whole {
+			t.Errorf("%s: told of %q, not of %q, whole=%t: %s", s.name, reported, s.marked, update.Whole, fmt.Sprint(update.NewWarnings))
 		}
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// room says which policies have no effect on which Gateways, for want of room in their status (S63). That depends on
+// ancestorLimits says which policies have no effect on which Gateways, for want of room in their status (S63). That depends on
 // all groups.
-type room struct {
+type ancestorLimits struct {
 	// reach counts the groups in which requests come from a Gateway to a policy's targets.
 	reach map[object.Ref]map[object.Ref]reaching
 	// reached are the Gateways on which policies have no effect, and reports say so.
 	reached map[object.Ref]map[object.Ref]bool
 	reports map[object.Ref]*report.Report
-	// taken counts the ancestors in the status of session policies besides; the frame has those of other policies.
+	// taken counts the ancestors in the status of session policies besides; the base has those of other policies.
 	taken map[object.Ref]int
 	// changed are the policies of which this may not be as it was.
 	changed map[object.Ref]bool
@@ -26,15 +26,15 @@ type room struct {
 // reaching counts groups, and those of them in which a route or the Gateway is of the policy's namespace.
 type reaching struct{ groups, own int }
 
-func newRoom() *room {
-	return &room{
+func newAncestorLimits() *ancestorLimits {
+	return &ancestorLimits{
 		reach: map[object.Ref]map[object.Ref]reaching{}, reached: map[object.Ref]map[object.Ref]bool{},
 		reports: map[object.Ref]*report.Report{}, taken: map[object.Ref]int{}, changed: map[object.Ref]bool{},
 	}
 }
 
 // count counts what a group reaches in or out.
-func (r *room) count(reach ancestors.Reach, by int) {
+func (r *ancestorLimits) count(reach ancestors.Reach, by int) {
 	for policy, gateways := range reach {
 		r.changed[policy] = true
 		if r.reach[policy] == nil {
@@ -55,22 +55,22 @@ func (r *room) count(reach ancestors.Reach, by int) {
 	}
 }
 
-// changeAll is for other Gateways, and for policies that the frame has.
-func (r *room) changeAll() {
+// changeAll is for other Gateways, and for policies that the base has.
+func (r *ancestorLimits) changeAll() {
 	for policy := range r.reach {
 		r.changed[policy] = true
 	}
 }
 
-// updateRoom brings the limits of policies up to date, and marks the routes of groups in which others hold now.
-func (s *State) updateRoom(pending map[object.Ref]bool) {
-	r, others := s.room, map[object.Ref]bool{}
+// updateAncestorLimits brings the limits of policies up to date, and marks the routes of groups in which others hold now.
+func (s *State) updateAncestorLimits(pending map[object.Ref]bool) {
+	r, others := s.ancestorLimits, map[object.Ref]bool{}
 	for ref := range r.changed {
-		without := s.listWithoutRoom(ref)
+		without := s.listOverLimit(ref)
 		s.tellWithout(ref, without)
 		if now := ancestors.NewSet(without); !maps.Equal(now, r.reached[ref]) {
 			others[ref] = true
-			s.markReached(ref, s.room.reached[ref], now)
+			s.markReached(ref, s.ancestorLimits.reached[ref], now)
 			if r.reached[ref] = now; len(now) == 0 {
 				delete(r.reached, ref)
 			}
@@ -89,31 +89,31 @@ func (s *State) updateRoom(pending map[object.Ref]bool) {
 	}
 }
 
-// listWithoutRoom lists the Gateways on which a policy has no effect.
-func (s *State) listWithoutRoom(ref object.Ref) []object.Ref {
-	gateways := make(map[object.Ref]bool, len(s.room.reach[ref]))
-	for g, n := range s.room.reach[ref] {
+// listOverLimit lists the Gateways on which a policy has no effect.
+func (s *State) listOverLimit(ref object.Ref) []object.Ref {
+	gateways := make(map[object.Ref]bool, len(s.ancestorLimits.reach[ref]))
+	for g, n := range s.ancestorLimits.reach[ref] {
 		gateways[g] = n.own > 0
 	}
-	return ancestors.ListWithoutRoom(
+	return ancestors.ListOverLimit(
 		s.objects.context.Gateways,
 		s.listening.Order,
 		gateways,
-		s.room.taken[ref]+s.frame.streams.taken[ref],
+		s.ancestorLimits.taken[ref]+s.base.streams.taken[ref],
 	)
 }
 
 // tellWithout says of a policy on which Gateways it has no effect.
 func (s *State) tellWithout(ref object.Ref, without []object.Ref) {
-	s.said.remove(s.room.reports[ref])
-	delete(s.room.reports, ref)
+	s.reported.remove(s.ancestorLimits.reports[ref])
+	delete(s.ancestorLimits.reports, ref)
 	if len(without) == 0 {
 		return
 	}
 	rep := &report.Report{}
 	ancestors.Tell(s.findPolicy(ref), without, rep)
-	s.room.reports[ref] = rep
-	s.said.add(rep)
+	s.ancestorLimits.reports[ref] = rep
+	s.reported.add(rep)
 }
 
 // findPolicy gives a policy by its name.

@@ -29,9 +29,9 @@ func applyObjects(t *testing.T, c *Controller, keys policyconfig.Keys, text stri
 	return in.Sources
 }
 
-// TestNews: statuses are found out for changes that they may depend on alone. Pods that come and go are none, unless there is something
+// TestChanges: statuses are found out for changes that they may depend on alone. Pods that come and go are none, unless there is something
 // to say of them.
-func TestNews(t *testing.T) {
+func TestChanges(t *testing.T) {
 	c, keys := newController(t)
 	c.Admitted = true
 	asked := 0

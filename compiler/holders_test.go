@@ -38,23 +38,23 @@ spec: {ports: [{port: 80}]}
 const tenantClass = `{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: limpet}, ` +
 	`spec: {controllerName: limpet.dev/gateway-controller}}`
 
-// TestIncumbentKeepsItsAddress: whoever comes later with an older date, and stands first in the input, gets nothing while
+// TestHolderKeepsItsAddress: whoever comes later with an older date, and stands first in the input, gets nothing while
 // limpet watches; without a memory it would.
 //
 // requirements: S75
-func TestIncumbentKeepsItsAddress(t *testing.T) {
+func TestHolderKeepsItsAddress(t *testing.T) {
 	class := Source{Name: "class.yaml", Data: []byte(tenantClass)}
 	victim := Source{Name: "victim.yaml", Data: []byte(tenantDocuments("shop", "*.example.com", ""))}
 	thief := Source{Name: "thief.yaml", Data: []byte(tenantDocuments("thief", "a.example.com", `, creationTimestamp: "1990-01-01T00:00:00Z"`))}
 	o := optionsFor(TargetEnvoy)
-	o.Incumbents = &Incumbents{}
+	o.Holders = &Holders{}
 	before, err := Compile([]Source{class, victim}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := []Source{class, thief, victim}
-	for name, incumbents := range map[string]*Incumbents{"": nil, "watching": before.Incumbents} {
-		o.Incumbents = incumbents
+	for name, holders := range map[string]*Holders{"": nil, "watching": before.Holders} {
+		o.Holders = holders
 		got, err := Compile(all, o)
 		if err != nil {
 			t.Fatal(err)
@@ -67,11 +67,11 @@ func TestIncumbentKeepsItsAddress(t *testing.T) {
 	}
 }
 
-// TestFollowerKeepsIncumbents is the same for addresses and names of a Follower, which remembers by itself; a thief that was
+// TestFollowerKeepsHolders is the same for addresses and names of a Follower, which remembers by itself; a thief that was
 // first stays so, too, and what nobody claims any more is free.
 //
 // requirements: S28, S75
-func TestFollowerKeepsIncumbents(t *testing.T) {
+func TestFollowerKeepsHolders(t *testing.T) {
 	const shared, own = "port: 80, hostname", "port: 81, hostname"
 	document := func(namespace, port, created string) Source {
 		text := tenantDocuments(namespace, "*.example.com", created)
@@ -80,7 +80,7 @@ func TestFollowerKeepsIncumbents(t *testing.T) {
 	}
 	const old = `, creationTimestamp: "1990-01-01T00:00:00Z"`
 	class := Source{Name: "class.yaml", Data: []byte(tenantClass)}
-	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
+	f, err := NewFollower(Options{Holders: &Holders{}, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ spec: {ports: [{port: 80}]}
 
 // TestEqualMatchesOfNamespaces: of equal matches of two namespaces the older route's is taken, as Gateway API says, whenever it
 // comes; where neither has a date, that of the namespace that stands first in the input, and none by what it is called. A newcomer
-// that may attach could take the same requests by a match that is more specific, so limpet's memory of incumbents is not asked.
+// that may attach could take the same requests by a match that is more specific, so limpet's memory of holders is not asked.
 //
 // requirements: S75
 func TestEqualMatchesOfNamespaces(t *testing.T) {
@@ -168,7 +168,7 @@ func TestEqualMatchesOfNamespaces(t *testing.T) {
 			}
 			o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 			keeping := o
-			keeping.Incumbents = &Incumbents{}
+			keeping.Holders = &Holders{}
 			f, keeper := newFollower(t, o), newFollower(t, keeping)
 			for _, step := range [][]Source{{infra, c.shop}, sources} {
 				if err := compareFollowed(t, name, f, step, o); err != nil {
@@ -224,11 +224,11 @@ func TestRulesOfOneNameOfNamespaces(t *testing.T) {
 	}
 }
 
-// TestIncumbentsOutlastEveryTurn: who has an address keeps it when changes come and go, and
+// TestHoldersOutlastEveryTurn: who has an address keeps it when changes come and go, and
 // while the file that says so is broken, as it is for a moment where it is being written.
 //
 // requirements: S75
-func TestIncumbentsOutlastEveryTurn(t *testing.T) {
+func TestHoldersOutlastEveryTurn(t *testing.T) {
 	const old = `, creationTimestamp: "1990-01-01T00:00:00Z"`
 	class, victim := Source{Name: "class.yaml", Data: []byte(tenantClass)}, Source{Name: "victim.yaml", Data: []byte(tenantDocuments("shop", "*.example.com", ""))}
 	thief := Source{Name: "0thief.yaml", Data: []byte(tenantDocuments("0thief", "*.example.com", old))}
@@ -250,7 +250,7 @@ func TestIncumbentsOutlastEveryTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := NewFollower(Options{
-				Incumbents: &Incumbents{}, HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}},
+				Holders: &Holders{}, HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -292,7 +292,7 @@ func TestFollowerKeepsNamesOfARoute(t *testing.T) {
 		return Source{Name: "shop.yaml", Data: []byte(text)}
 	}
 	const added = "{name: new, matches: [{headers: [{name: x, value: one}]}], backendRefs: [{name: s, port: 80}]}, "
-	f, err := NewFollower(Options{Incumbents: &Incumbents{}, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
+	f, err := NewFollower(Options{Holders: &Holders{}, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,11 +315,11 @@ func TestFollowerKeepsNamesOfARoute(t *testing.T) {
 	}
 }
 
-// TestIncumbentsTravel: another process reads what one has written, and writes the same.
-func TestIncumbentsTravel(t *testing.T) {
+// TestHoldersTravel: another process reads what one has written, and writes the same.
+func TestHoldersTravel(t *testing.T) {
 	web, edge := object.Ref{Kind: "Gateway", Namespace: "a", Name: "web"}, object.Ref{Kind: "Gateway", Namespace: "b", Name: "edge"}
 	at, route := netip.MustParseAddrPort("10.0.0.1:443"), object.Ref{Kind: "TLSRoute", Namespace: "a", Name: "r"}
-	has := &Incumbents{
+	has := &Holders{
 		claims: gateway.Claims{{At: at, Gateway: web}: true, {At: at, Gateway: edge}: true},
 		names: policy.HeldNames{
 			"HTTPRoute/a/r/rule/x": {Written: "cart", Emitted: "cart-8d7261439b72"}, "HTTPRoute/a/r": {Shares: true},
@@ -332,7 +332,7 @@ func TestIncumbentsTravel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := &Incumbents{}
+	read := &Holders{}
 	if err := json.Unmarshal(text, read); err != nil || !reflect.DeepEqual(read, has) {
 		t.Errorf("%v: %s is read as %+v", err, text, read)
 	}
