@@ -11,8 +11,8 @@
 //	status         what became of every object, in the words of its API
 //	emit/...       ir to files, one package for each target
 //
-// Compile is for once; Check, Describe and ReadSessions say what it would come to. A [Follower] is for a stream of changes:
-// it has the same options and gives the same [Result], and takes the pipeline part by part (package follow).
+// Compile is for once; Check, Describe and ReadSessions say what it would come to. A [Follower] is for a stream of
+// changes: it has the same options and gives the same [Result], and takes the pipeline part by part (package follow).
 package compiler
 
 import (
@@ -77,8 +77,8 @@ type Result struct {
 	// will give another result, because the drain limit of one of them will have passed; zero is never.
 	Draining []HostKey
 	Until    time.Time
-	// Pods are the pods at addresses, for who remembers them for the next Served.Owners. Unacknowledged says that some are no
-	// endpoints yet: their address was another's, and proxies must take this configuration over first.
+	// Pods are the pods at addresses, for who remembers them for the next Served.Owners. Unacknowledged says that some are
+	// no endpoints yet: their address was another's, and proxies must take this configuration over first.
 	Pods           []PodAt
 	Unacknowledged bool
 	// Selection is which pods Services select and have left, for the next Served.Selection.

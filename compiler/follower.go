@@ -20,8 +20,8 @@ import (
 // Follower keeps the configuration of an Envoy up to date with documents that change one by one. A change costs what it
 // touches, however many other documents there are. What comes out is what Compile gives for the same documents.
 //
-// With Options.Holders what several objects want stays with those who had it in the last result. It serves one change at a
-// time.
+// With Options.Holders what several objects want stays with those who had it in the last result. It serves one change
+// at a time.
 type Follower struct {
 	options  Options
 	settings parsedOptions
@@ -105,15 +105,16 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 		ManyRoutes: cmp.Or(o.manyRoutes, follow.ManyRoutes),
 		Envoy: envoy.Assembly{
 			Settings: envoy.Settings{
-				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256,
-				Native: o.Envoy.Native, ShardModule: o.Envoy.ShardModule, Plugin: o.global().Config(), Logged: o.LoggedHeaders,
+				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath,
+				ModuleSHA256: o.Envoy.ModuleSHA256,
+				Native:       o.Envoy.Native, ShardModule: o.Envoy.ShardModule, Plugin: o.global().Config(), Logged: o.LoggedHeaders,
 			},
 		},
 	}
 }
 
-// Apply takes changes over. The error is as Compile's: the last Update then stays what it was, and the next one tells of
-// all changes since.
+// Apply takes changes over. The error is as Compile's: the last Update then stays what it was, and the next one tells
+// of all changes since.
 func (f *Follower) Apply(c Changes) (*Update, error) {
 	f.refused = true
 	for _, name := range c.Removed {
@@ -131,7 +132,8 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 		c.Files = f.listFiles
 	}
 	err := f.state.Update(follow.Environment{
-		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Nodes: c.Nodes, Files: c.Files,
+		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Nodes: c.Nodes,
+		Files:     c.Files,
 		Listening: f.options.listening(f.settings, nil),
 	})
 	if err != nil {
@@ -157,8 +159,8 @@ func sayingOf(p Problem) report.Statement {
 	return report.Statement{Object: p.Object, Path: p.Path, Message: p.Message}
 }
 
-// Result is the whole of it, as Compile gives it. It can be asked for until the next change. What has not changed is the same
-// value as in the last Result that was asked for.
+// Result is the whole of it, as Compile gives it. It can be asked for until the next change. What has not changed is
+// the same value as in the last Result that was asked for.
 func (u *Update) Result() (*Result, error) {
 	r, err := u.Configuration()
 	if err != nil || u.complete {
@@ -185,7 +187,8 @@ func (u *Update) Configuration() (*Result, error) {
 	return r, err
 }
 
-// Holders are who had what in the last result, for a compilation of the same documents. They do not change with the next one.
+// Holders are who had what in the last result, for a compilation of the same documents. They do not change with the
+// next one.
 func (f *Follower) Holders() *Holders {
 	claims, names, hosts := f.state.Holders()
 	return &Holders{claims: claims, names: maps.Clone(names), hosts: maps.Clone(hosts)}

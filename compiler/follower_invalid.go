@@ -37,7 +37,8 @@ func (f *Follower) judgeInvalid(invalid Errors) Errors {
 	return slices.DeleteFunc(slices.Clone(invalid), func(p Problem) bool { return f.accepted[newFaultOf(p)] })
 }
 
-// faultOf is what is said of a file or a document, wherever in the file that is. Two tenants' files may have the same fault.
+// faultOf is what is said of a file or a document, wherever in the file that is. Two tenants' files may have the same
+// fault.
 type faultOf struct {
 	file string
 	report.Statement

@@ -38,8 +38,8 @@ const (
 	PartialReject = "reject"
 )
 
-// Options is what a compilation needs besides the documents. Options of other targets than the one that is asked for are
-// refused.
+// Options is what a compilation needs besides the documents. Options of other targets than the one that is asked for
+// are refused.
 type Options struct {
 	// Target defaults to TargetEnvoy.
 	Target Target
@@ -49,8 +49,8 @@ type Options struct {
 	// LocalClients leaves out the advice that clients do not send Secure cookies back over plain HTTP, for listeners on a
 	// loopback address: there they do. It does not change the output.
 	LocalClients bool
-	// Zone is the zone that Envoy runs in (topology.kubernetes.io/zone), for Services that prefer near endpoints; empty for one that
-	// is not known. Only for TargetEnvoy and TargetPlugin.
+	// Zone is the zone that Envoy runs in (topology.kubernetes.io/zone), for Services that prefer near endpoints; empty
+	// for one that is not known. Only for TargetEnvoy and TargetPlugin.
 	Zone string
 	// Keys is the source of the key ring. Default: the environment variable LIMPET_KEYS.
 	Keys policyconfig.Keys
@@ -66,14 +66,15 @@ type Options struct {
 	// PartialSplit is what becomes of a split with a policy on only one of its Services (S36): PartialAll, the
 	// default, or PartialReject.
 	PartialSplit string
-	// ShareAddresses lets Gateways of different namespaces share an address and port, where the more specific hostname wins. By
-	// default the senior Gateway's namespace has it, unless that Gateway allows others' listeners.
+	// ShareAddresses lets Gateways of different namespaces share an address and port, where the more specific hostname
+	// wins. By default the senior Gateway's namespace has it, unless that Gateway allows others' listeners.
 	ShareAddresses bool
 	// Holders are those of the last result, for a process that compiles again and again: empty the first time, nil for
 	// none.
 	Holders *Holders
-	// AccessLog has the filter publish each request's outcome, policy, age of the session, its host and why it moved as filter
-	// state, and has TargetEnvoy write an access log with these, as JSON. SessionDigest adds a keyed digest of the session's id.
+	// AccessLog has the filter publish each request's outcome, policy, age of the session, its host and why it moved as
+	// filter state, and has TargetEnvoy write an access log with these, as JSON. SessionDigest adds a keyed digest of the
+	// session's id.
 	AccessLog, SessionDigest bool
 	// LoggedHeaders are further fields of that log, and of those that Served.Telemetry turns on. Only for TargetEnvoy.
 	LoggedHeaders LoggedHeaders
@@ -98,12 +99,12 @@ type Options struct {
 	AllowEmpty bool
 	// Namespace is that of documents without one. Default: "default".
 	Namespace string
-	// ExternalNames are the DNS names that routes may lead to by ExternalName Services and EndpointSlices with names, for targets
-	// without a control plane: a name, "*." and a name for all below it, or "*" for all that lead out of the machine and the
-	// cluster. Default: none.
+	// ExternalNames are the DNS names that routes may lead to by ExternalName Services and EndpointSlices with names, for
+	// targets without a control plane: a name, "*." and a name for all below it, or "*" for all that lead out of the
+	// machine and the cluster. Default: none.
 	ExternalNames []string
-	// RouteBudget is how many bytes of routes are laid out at most, of which each Gateway and each namespace of routes gets two fifths
-	// (S87). Only for targets without a control plane. Default: DefaultRouteBudget.
+	// RouteBudget is how many bytes of routes are laid out at most, of which each Gateway and each namespace of routes
+	// gets two fifths (S87). Only for targets without a control plane. Default: DefaultRouteBudget.
 	RouteBudget int
 	// StrictKinds refuses documents that are passed over otherwise: those of kinds that limpet does not read, and those
 	// that are no objects of Kubernetes.
@@ -141,24 +142,25 @@ func IsNamePattern(pattern string) bool { return backend.IsNamePattern(pattern) 
 type EnvoyOptions struct {
 	// Admin is the IP address and port of Envoy's admin interface, or NoAdmin. Default DefaultAdmin.
 	Admin string
-	// AdminAll opens all pages of the admin interface, among them /config_dump and those that change Envoy; without it only
-	// those are open that show how Envoy is. It requires a loopback address.
+	// AdminAll opens all pages of the admin interface, among them /config_dump and those that change Envoy; without it
+	// only those are open that show how Envoy is. It requires a loopback address.
 	AdminAll bool
 	// Native has Envoy load the filter as a dynamic module, liblimpet.so, in place of limpet.wasm (docs/native.md).
 	Native bool
-	// ModulePath is the path of the filter as it shall stand in the bootstrap; Envoy resolves it from the folder that it is
-	// started in. Required.
+	// ModulePath is the path of the filter as it shall stand in the bootstrap; Envoy resolves it from the folder that it
+	// is started in. Required.
 	ModulePath string
-	// ModuleSHA256 has Envoy fetch limpet.wasm, whose hash that is: ModulePath is then its path at the server that the bootstrap of
-	// ServerBootstrap names for it.
+	// ModuleSHA256 has Envoy fetch limpet.wasm, whose hash that is: ModulePath is then its path at the server that the
+	// bootstrap of ServerBootstrap names for it.
 	ModuleSHA256 string
-	// ShardModule is, for a server, the path of limpet-shard.so, with which Envoys have a table for each shard of a listener's routes
-	// (docs/serve.md); empty for one table. Envoys that have no such file have one table.
+	// ShardModule is, for a server, the path of limpet-shard.so, with which Envoys have a table for each shard of a
+	// listener's routes (docs/serve.md); empty for one table. Envoys that have no such file have one table.
 	ShardModule string
-	// Unusable are the addresses at which the machine that Envoy runs on does not let it listen, with the reasons: listeners
-	// are left out there.
+	// Unusable are the addresses at which the machine that Envoy runs on does not let it listen, with the reasons:
+	// listeners are left out there.
 	Unusable map[netip.AddrPort]string
-	// Machine are the addresses of the machine that Envoy runs on, where they are known: what listens on every address is reached at these.
+	// Machine are the addresses of the machine that Envoy runs on, where they are known: what listens on every address is
+	// reached at these.
 	Machine []netip.Addr
 	// Served makes a Result.Served, for an xDS server, in place of files.
 	Served *Served
@@ -167,16 +169,22 @@ type EnvoyOptions struct {
 // EnvoyGatewayOptions is what TargetEnvoyGateway needs: WasmURL and WasmSHA256, or NativePath, and Owner.
 type EnvoyGatewayOptions = envoygateway.Options
 
-// IstioOptions is what TargetIstio needs: WasmURL, WasmSHA256, Phase, Priority, FailStrategy, TrafficExtension and NativePin, or
-// NativePath; RootNamespace and Owner.
+// IstioOptions is what TargetIstio needs: WasmURL, WasmSHA256, Phase, Priority, FailStrategy, TrafficExtension and
+// NativePin, or NativePath; RootNamespace and Owner.
 type IstioOptions = istio.Options
 
-// ScopeKeys is a key ring whose scopes' keys proxies get, sealed for each Gateway under a secret that is derived from a root secret.
+// ScopeKeys is a key ring whose scopes' keys proxies get, sealed for each Gateway under a secret that is derived from a
+// root secret.
 type ScopeKeys = envoy.ScopeKeys
 
 // global is what holds for all policies of the filter.
 func (o *Options) global() plugin.Global {
-	return plugin.Global{Keys: o.Keys, AccessLogFields: o.AccessLog, SessionDigest: o.SessionDigest, DebugTickets: o.DebugTickets}
+	return plugin.Global{
+		Keys:            o.Keys,
+		AccessLogFields: o.AccessLog,
+		SessionDigest:   o.SessionDigest,
+		DebugTickets:    o.DebugTickets,
+	}
 }
 
 // served returns the options for an xDS server; nil without one.
@@ -237,7 +245,8 @@ func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
 // pipelineSettings are those of package pipeline.
 func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
 	s := pipeline.Settings{
-		ControlPlane: o.Target.findController(), PlatformBackends: o.Target.findEmitter().platformBackends, Bind: settings.bind,
+		ControlPlane: o.Target.findController(), PlatformBackends: o.Target.findEmitter().platformBackends,
+		Bind:   settings.bind,
 		Budget: o.budget(), Apart: o.areApart(), AssumeClass: o.AssumeClass, ExternalNames: o.ExternalNames, Zone: o.Zone,
 		Own: []netip.AddrPort{settings.admin}, Policy: o.policyOptions(settings), LocalClients: o.LocalClients,
 		WithoutPods: o.Target != TargetEnvoy, NamePods: o.Target == TargetEnvoy && o.AccessLog,

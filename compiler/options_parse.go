@@ -21,7 +21,12 @@ func (o *Options) parse() (parsedOptions, error) {
 	if o.PartialSplit != PartialAll && o.PartialSplit != PartialReject {
 		errs = append(
 			errs,
-			fmt.Errorf("partial split: Unsupported value: %q: supported values: %q, %q", o.PartialSplit, PartialAll, PartialReject),
+			fmt.Errorf(
+				"partial split: Unsupported value: %q: supported values: %q, %q",
+				o.PartialSplit,
+				PartialAll,
+				PartialReject,
+			),
 		)
 	}
 	switch o.GatewayAPI {
@@ -41,7 +46,10 @@ func (o *Options) parse() (parsedOptions, error) {
 	}
 	for _, pattern := range o.ExternalNames {
 		if !backend.IsNamePattern(pattern) {
-			errs = append(errs, fmt.Errorf("external names: Invalid value: %q: must be a DNS name, \"*.\" and a DNS name, or \"*\"", pattern))
+			errs = append(
+				errs,
+				fmt.Errorf("external names: Invalid value: %q: must be a DNS name, \"*.\" and a DNS name, or \"*\"", pattern),
+			)
 		}
 	}
 	return s, errors.Join(errs...)
@@ -56,8 +64,10 @@ func (o *Options) checkTelemetry() error {
 	case !o.LoggedHeaders.IsEmpty() && (!o.AccessLog && o.served() == nil || o.Target != TargetEnvoy):
 		return errors.New("access log headers: Forbidden: may only be set with an access log, for target envoy")
 	case o.DebugTickets && o.Target != TargetEnvoy && o.Target != TargetPlugin:
-		return fmt.Errorf("debug tickets: Unsupported value: not for target %s, where backends of rules without sessions would see tickets",
-			o.Target)
+		return fmt.Errorf(
+			"debug tickets: Unsupported value: not for target %s, where backends of rules without sessions would see tickets",
+			o.Target,
+		)
 	}
 	return checkLogged(o.LoggedHeaders)
 }
@@ -74,7 +84,10 @@ func (o *Options) parseTarget(s *parsedOptions) error {
 		}
 	}
 	if o.Zone != "" && o.Target.findController() != "" {
-		errs = append(errs, fmt.Errorf("zone: Forbidden: with target %s the control plane prefers near endpoints itself", o.Target))
+		errs = append(
+			errs,
+			fmt.Errorf("zone: Forbidden: with target %s the control plane prefers near endpoints itself", o.Target),
+		)
 	}
 	if parse := o.Target.findEmitter().parse; parse != nil {
 		errs = append(errs, parse(o, s))
@@ -97,10 +110,14 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 		return errors.Join(errs...)
 	}
 	if s.admin, err = netip.ParseAddrPort(own.Admin); err != nil || s.admin.Port() == 0 {
-		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be an IP address and a port, such as %s, or %s",
-			own.Admin, DefaultAdmin, NoAdmin))
+		errs = append(
+			errs,
+			fmt.Errorf("admin address: Invalid value: %q: must be an IP address and a port, such as %s, or %s",
+				own.Admin, DefaultAdmin, NoAdmin),
+		)
 	} else if own.AdminAll && !s.admin.Addr().IsLoopback() {
-		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be a loopback address where all pages are open", own.Admin))
+		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be a loopback address where all pages are "+
+			"open", own.Admin))
 	}
 	return errors.Join(errs...)
 }

@@ -13,8 +13,8 @@ import (
 
 // Served says what a configuration for a server depends on besides the documents.
 type Served struct {
-	// Together gives one configuration, for proxies that serve all Gateways, which may share ports. Without it each Gateway has
-	// proxies of its own.
+	// Together gives one configuration, for proxies that serve all Gateways, which may share ports. Without it each
+	// Gateway has proxies of its own.
 	Together bool
 	// Draining says since when hosts terminate that still serve; those that are not in it begin at Options.Time.
 	Draining map[HostKey]time.Time
@@ -35,8 +35,8 @@ type Served struct {
 	Remote bool
 	// Rejected has, by the key of their Gateway, what Envoys said of resources that they rejected, for Check.
 	Rejected map[string]string
-	// Proxies has, by their keys, how the proxies do that are run for Gateways, for Check, and ClassParameters, by names, what is
-	// wrong with classes' parametersRef.
+	// Proxies has, by their keys, how the proxies do that are run for Gateways, for Check, and ClassParameters, by names,
+	// what is wrong with classes' parametersRef.
 	Proxies         map[string]Proxies
 	ClassParameters map[string]string
 	// Unacknowledged has, by their keys, the Gateways whose listeners no connected Envoy has acknowledged, for Check.

@@ -34,7 +34,8 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 		gateways[i].Telemetry = o.served().telemetryOf(gateways[i].Gateway)
 	}
 	settings := envoy.Settings{
-		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config, PluginJSON: text,
+		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config,
+		PluginJSON:  text,
 		ShardModule: o.Envoy.ShardModule, Logged: o.LoggedHeaders,
 	}
 	served, err := envoy.Serve(proxy.Clusters, settings, gateways)
@@ -76,7 +77,8 @@ func newSplitter(whole *ir.Config) *splitter {
 	return s
 }
 
-// split gives the part that belongs to a Gateway: its listeners, and nothing that they don't lead to, in the order of the whole.
+// split gives the part that belongs to a Gateway: its listeners, and nothing that they don't lead to, in the order of
+// the whole.
 func (s *splitter) split(gateway string) *ir.Config {
 	own := &ir.Config{Listeners: s.listeners[gateway]}
 	var clusters []string

@@ -59,8 +59,8 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestAttacksAreTold: each attack has its row in reliability.md.
-func TestAttacksAreTold(t *testing.T) {
+// TestAttacksAreReported: each attack has its row in reliability.md.
+func TestAttacksAreReported(t *testing.T) {
 	page, err := os.ReadFile("../docs/reliability.md")
 	if err != nil {
 		t.Fatal(err)

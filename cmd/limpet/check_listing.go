@@ -16,8 +16,8 @@ var parents = []string{
 	string(gatewayv1.RouteReasonNotAllowedByListeners), "TargetNotFound", "",
 }
 
-// dependentReasons has, by kind, the reasons of verdicts that depend on objects of the kind; "" is for verdicts without a
-// reason.
+// dependentReasons has, by kind, the reasons of verdicts that depend on objects of the kind; "" is for verdicts without
+// a reason.
 var dependentReasons = map[string][]string{
 	"Secret":         {string(gatewayv1.ListenerReasonInvalidCertificateRef), ""},
 	"ConfigMap":      {"InvalidCACertificateRef", ""},

@@ -216,7 +216,8 @@ func (cc *compileCommand) printedPath() (path string, found bool, err error) {
 	return path, false, err
 }
 
-// verdictOf ends a compilation whose output is written, with a line on what there is to say of it if that is no success.
+// verdictOf ends a compilation whose output is written, with a line on what there is to say of it if that is no
+// success.
 func (cc *compileCommand) verdictOf(c *cobra.Command, result *compiler.Result) error {
 	err := cc.config.verdict.errorFor(compiler.Worst(result.Warnings))
 	if errors.Is(err, errLeftOut) {

@@ -133,7 +133,8 @@ func (dc *drainCommand) countConnections(ctx context.Context) (open int, err err
 	return open, err
 }
 
-// install copies this program to a file, which is whole or not there, and puts the module beside it by which routes have shards.
+// install copies this program to a file, which is whole or not there, and puts the module beside it by which routes
+// have shards.
 func install(to string) error {
 	if err := atomicfile.WriteAll(filepath.Dir(to), shardFiles()); err != nil {
 		return err

@@ -17,7 +17,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/message"
 )
 
-// inputFlags say what to read and how to understand it. Each command that reads objects registers those that mean something to it.
+// inputFlags say what to read and how to understand it. Each command that reads objects registers those that mean
+// something to it.
 type inputFlags struct {
 	paths    []string
 	bind     string
@@ -49,10 +50,20 @@ func (f *inputFlags) registerPlace(flags *pflag.FlagSet) {
 
 // registerShared registers what objects may have of what others have too.
 func (f *inputFlags) registerShared(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.share, "share-addresses", false,
-		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it allows")
-	flags.StringSliceVar(&f.external, "external-names", nil,
-		"let routes lead to hosts behind DNS `NAMES`: NAME, *.NAME or *, by\nExternalName Services and EndpointSlices with names (default none)")
+	flags.BoolVar(
+		&f.share,
+		"share-addresses",
+		false,
+		"let Gateways of different namespaces share an address and port;\nelse it is the first one's, and those that it "+
+			"allows",
+	)
+	flags.StringSliceVar(
+		&f.external,
+		"external-names",
+		nil,
+		"let routes lead to hosts behind DNS `NAMES`: NAME, *.NAME or *, by\nExternalName Services and EndpointSlices with "+
+			"names (default none)",
+	)
 }
 
 // registerLimits registers which inputs are refused, for commands that judge one.

@@ -100,7 +100,12 @@ func (f *configFlags) options(in controller.Input, target compiler.Target, modul
 	f.telemetry.set(&o)
 	switch target {
 	case compiler.TargetEnvoy:
-		o.Envoy = &compiler.EnvoyOptions{Admin: f.admin.address, AdminAll: f.admin.all, Native: f.filter.isNative(), ModulePath: modulePath}
+		o.Envoy = &compiler.EnvoyOptions{
+			Admin:      f.admin.address,
+			AdminAll:   f.admin.all,
+			Native:     f.filter.isNative(),
+			ModulePath: modulePath,
+		}
 		o.Envoy.ShardModule = f.shards
 		if f.local {
 			o.Envoy.Machine = envoyproc.MachineAddresses()

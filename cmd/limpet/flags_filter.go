@@ -34,8 +34,13 @@ type filterFlags struct {
 
 // register adds the flags. where says what holds without a path.
 func (f *filterFlags) register(flags *pflag.FlagSet, where string) {
-	flags.StringVar(&f.build, "filter", filterWasm,
-		"which build of the filter Envoy loads, `wasm|native`, or native-amd64 or\nnative-arm64 for Envoys of other machines (docs/native.md)")
+	flags.StringVar(
+		&f.build,
+		"filter",
+		filterWasm,
+		"which build of the filter Envoy loads, `wasm|native`, or native-amd64 or\nnative-arm64 for Envoys of other "+
+			"machines (docs/native.md)",
+	)
 	flags.StringVar(&f.place, "filter-path", "", "`PATH` at which Envoy finds limpet.wasm or liblimpet.so\n("+where+")")
 }
 
@@ -73,7 +78,10 @@ func (f *configFlags) checkFilter(target compiler.Target) error {
 	case target == compiler.TargetPlugin && f.filter.isNative():
 		return usagef("--filter has no effect with -t %s, which writes the filter's configuration alone", target)
 	case target == compiler.TargetPlugin && f.filter.place != "":
-		return usagef("--filter-path has no effect with -t %s, which writes the filter's configuration alone: leave it out", target)
+		return usagef(
+			"--filter-path has no effect with -t %s, which writes the filter's configuration alone: leave it out",
+			target,
+		)
 	case !f.filter.isNative() && f.filter.place != "":
 		return usagef("--filter-path has no effect with -t %s, whose proxies fetch limpet.wasm: name it with --wasm-url "+
 			"in place of --filter-path", target)
@@ -94,7 +102,10 @@ func (f *configFlags) checkNative(target compiler.Target) error {
 		}
 	}
 	if !filepath.IsAbs(f.filter.place) {
-		return usagef("-t %s --filter native needs --filter-path: the absolute path of liblimpet.so in the proxies' image", target)
+		return usagef(
+			"-t %s --filter native needs --filter-path: the absolute path of liblimpet.so in the proxies' image",
+			target,
+		)
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ type deployment struct {
 	failed error
 }
 
-// runDeadline is how long Envoy may take over a step of a change before limpet says so: seconds for thousands of clusters.
+// runDeadline is how long Envoy may take over a step of a change before limpet says so: seconds for thousands of
+// clusters.
 const runDeadline = time.Minute
 
 // deploy compiles the input for the Envoy of a folder, without the listeners for which this machine has no room.

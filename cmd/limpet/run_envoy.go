@@ -80,7 +80,9 @@ func (e *ownEnvoy) Rejected(_ xds.ClientStatus, r xds.Rejection) {
 	switch {
 	case r.Type == xds.Filter.String() && e.done == 0:
 		e.useless = true
-		e.failed(errors.New("Envoy rejects the filter, without which it answers 500: " + r.Words)) //nolint:revive,staticcheck // a name
+		e.failed(
+			errors.New("Envoy rejects the filter, without which it answers 500: " + r.Words),
+		) //nolint:revive,staticcheck // a name
 		return
 	case r.Type == xds.Filter.String() || r.Type == xds.Listener.String():
 		message.Printf(e.stderr, "Envoy rejects %s of the %s: %s", r.Name, r.Type, r.Words)

@@ -86,21 +86,34 @@ func newServe() *cobra.Command {
 	sc.config.verdict.register(flags, "leave what is served as it is if anything is left out or not honoured")
 	sc.config.keys.register(flags)
 	sc.config.keys.registerRoot(flags)
-	flags.Lookup("keys").Usage = "`FILE` with the key ring, or secret/NAME for a Secret of --system-namespace, which is\n" +
+	flags.Lookup("keys").Usage = "`FILE` with the key ring, or secret/NAME for a Secret of --system-namespace, which " +
+		"is\n" +
 		"made if there is none, to serve sealed (default: Envoys have it in LIMPET_KEYS)"
-	flags.Lookup("root").Usage = "`FILE` with the root secret that seals the ring, or secret/NAME for a Secret (root.txt),\n" +
+	flags.Lookup("root").Usage = "`FILE` with the root secret that seals the ring, or secret/NAME for a Secret " +
+		"(root.txt),\n" +
 		"which is made if there is none (default: that in LIMPET_ROOT)"
-	flags.Lookup("system-namespace").Usage = "limpet's own `NAMESPACE`, whose policies for GatewayClasses count, and where its Lease\n" +
+	flags.Lookup("system-namespace").Usage = "limpet's own `NAMESPACE`, whose policies for GatewayClasses count, and " +
+		"where its Lease\n" +
 		"and its Secrets are"
 	sc.config.telemetry.register(flags)
-	flags.StringVar(&sc.listen, "listen", defaultListen,
-		"`ADDRESS` for Envoys; without TLS a loopback address, or unix:PATH of a socket;\nunix:PATH,mode=0660 lets its group connect too")
+	flags.StringVar(
+		&sc.listen,
+		"listen",
+		defaultListen,
+		"`ADDRESS` for Envoys; without TLS a loopback address, or unix:PATH of a socket;\nunix:PATH,mode=0660 lets its "+
+			"group connect too",
+	)
 	sc.tls.register(flags)
 	flags.StringVar(&sc.modules.listen, "wasm-listen", "",
 		"`ADDRESS` at which Envoys fetch limpet.wasm, instead of --filter-path; without TLS a loopback address")
 	flags.StringVar(&sc.admin, "admin", defaultServeAdmin, "loopback `ADDRESS` of limpet's own state, or none")
 	flags.StringVar(&sc.probes, "probes", "", "`ADDRESS` with /metrics, /healthz and /readyz alone, for other machines")
-	flags.DurationVar(&sc.deadline, "ack-deadline", 15*time.Second, "report an Envoy that takes longer than this `TIME` to answer")
+	flags.DurationVar(
+		&sc.deadline,
+		"ack-deadline",
+		15*time.Second,
+		"report an Envoy that takes longer than this `TIME` to answer",
+	)
 	flags.StringVar(&sc.state, "state-dir", "",
 		"remember in files of `DIR` whose addresses were, since when hosts terminate, and\n"+
 			"which pods Services no longer select (default: nothing, on a cluster in objects)")

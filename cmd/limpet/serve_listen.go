@@ -23,7 +23,10 @@ func (sc *serveCommand) checkListen() error {
 	case sc.modules.listen != "" && !isAddrPort(sc.modules.listen):
 		return usagef("--wasm-listen %q: must be an IP address and a port", sc.modules.listen)
 	case !encrypted && sc.modules.listen != "" && !isLoopback(sc.modules.listen):
-		return usagef("--wasm-listen %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", sc.modules.listen)
+		return usagef(
+			"--wasm-listen %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address",
+			sc.modules.listen,
+		)
 	case !encrypted && !isLocal(sc.listen):
 		return usagef("--listen %s: without --tls-cert, --tls-key and --tls-ca it must be a loopback address", sc.listen)
 	}
@@ -57,7 +60,11 @@ func (sc *serveCommand) takeMode() error {
 	}
 	mode, err := strconv.ParseUint(text, 8, 32)
 	if err != nil || fs.FileMode(mode)&^fs.ModePerm != 0 {
-		return usagef("--listen %s: the mode must be that of a file in octal digits, such as %#o", sc.listen, defaultSocketMode)
+		return usagef(
+			"--listen %s: the mode must be that of a file in octal digits, such as %#o",
+			sc.listen,
+			defaultSocketMode,
+		)
 	}
 	sc.listen, sc.mode = path, fs.FileMode(mode)
 	return nil

@@ -37,7 +37,8 @@ func (sc *serveCommand) run(c *cobra.Command) error {
 	return err
 }
 
-// mostStreams is how many Envoys of a Gateway there may be at one address. There may be several behind one that translates addresses.
+// mostStreams is how many Envoys of a Gateway there may be at one address. There may be several behind one that
+// translates addresses.
 const mostStreams = 256
 
 // connectionAge is how long Envoys stay connected, give or take a fifth: then they spread over the replicas again.
@@ -71,7 +72,10 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: connectionAge, MostStreams: mostStreams, Budget: serve.EnvoysBudget(),
 		Authenticate: sc.tls.authenticate(), Identify: sc.identify(),
-		Log: serve.Log{To: log, Answered: followed.Answered}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
+		Log: serve.Log{
+			To:       log,
+			Answered: followed.Answered,
+		}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
 		Debounce: sc.debounce(), Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judgeEnvoy,
 	})
 	followed.Server = server
@@ -153,7 +157,12 @@ func (sc *serveCommand) serveUntil(
 	if err := sc.serveModules(ends); err != nil {
 		return err
 	}
-	input := serve.Input{Status: sc.inputStatus(by), Ended: endedStatus(by), Keys: by.Fingerprints, Reading: sc.reading(by)}
+	input := serve.Input{
+		Status:  sc.inputStatus(by),
+		Ended:   endedStatus(by),
+		Keys:    by.Fingerprints,
+		Reading: sc.reading(by),
+	}
 	for address, handler := range map[string]http.Handler{
 		sc.admin:  serve.Admin(server, input, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),

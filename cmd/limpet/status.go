@@ -56,7 +56,9 @@ func newStatus() *cobra.Command {
 		Args:  sc.checkFlags,
 		RunE:  func(c *cobra.Command, _ []string) error { return sc.run(c.Context(), c.OutOrStdout()) },
 	}
-	c.Flags().StringVar(&sc.admin, "admin", defaultServeAdmin, "`ADDRESS` of --admin of limpet serve, on this machine or in its Pods")
+	c.Flags().
+		StringVar(&sc.admin, "admin", defaultServeAdmin, "`ADDRESS` of --admin of limpet serve, on this machine or in its "+
+			"Pods")
 	sc.cluster.register(c.Flags())
 	c.Flags().StringVarP(&sc.output, "output", "o", "", "how to print: `wide|json|yaml`")
 	return c
@@ -107,8 +109,11 @@ func (sc *statusCommand) ask() (status serve.Status, err error) {
 	client := &http.Client{Timeout: 10 * time.Second}
 	answer, err := client.Get("http://" + sc.admin + "/status")
 	if err != nil {
-		return status, fmt.Errorf("no limpet serve answers at %s: %w; --admin says where it is, or --kubeconfig in which cluster",
-			sc.admin, inputfiles.ExplainUnanswered(err))
+		return status, fmt.Errorf(
+			"no limpet serve answers at %s: %w; --admin says where it is, or --kubeconfig in which cluster",
+			sc.admin,
+			inputfiles.ExplainUnanswered(err),
+		)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
@@ -223,7 +228,8 @@ func printUnsharded(to io.Writer, envoys []xds.ClientStatus) (err error) {
 func printRejections(to io.Writer, envoys []xds.ClientStatus) error {
 	for _, e := range envoys {
 		if e.Warning != "" {
-			if _, err := fmt.Fprintf(to, "\n%s: %s\n", message.MakePrintable(e.Node), message.MakePrintable(e.Warning)); err != nil {
+			if _, err := fmt.Fprintf(to, "\n%s: %s\n", message.MakePrintable(e.Node),
+				message.MakePrintable(e.Warning)); err != nil {
 				return err
 			}
 		}

@@ -52,15 +52,15 @@ func (a *asker) ask(t *testing.T, ring harness.Ring, stdin string, args ...strin
 		a.requests = append(a.requests, r.Method+" "+r.URL.String())
 		return false
 	}
-	var out, said bytes.Buffer
+	var out, stderr bytes.Buffer
 	command := exec.CommandContext(t.Context(), harness.Find(t).Limpet, append(args, "--kubeconfig", a.kubeconfig)...)
 	command.Env = []string{"LIMPET_KEYS=" + ring.JSON(t)}
-	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(stdin), &out, &said
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(stdin), &out, &stderr
 	var err error
 	a.requests = nil
 	a.server.during(note, func() { err = command.Run() })
 	if err != nil && (args[0] != "status" || out.Len() == 0) { // which ends with 1 without an Envoy
-		t.Errorf("limpet %s: %v\n%s%s", args[0], err, out.String(), said.String())
+		t.Errorf("limpet %s: %v\n%s%s", args[0], err, out.String(), stderr.String())
 	}
 	for _, r := range a.requests {
 		if !strings.HasPrefix(r, "GET ") && !strings.Contains(r, "/portforward") {

@@ -47,7 +47,7 @@ func TestSpeedShapes(t *testing.T) {
 			name, routes string
 			filter       []string
 		}{{"one table", "", harness.WithoutShards(t)}, {"shards", "sharded", nil}} {
-			w.serveAnew(t, way.filter, way.routes)
+			w.serveAgain(t, way.filter, way.routes)
 			w.measureShape(t, fmt.Sprintf("%d routes, %d a host, %s", s.routes, s.shared, way.name), 1_000_000*(n+1))
 		}
 		w.each(t, s.routes, w.removeRoute)
@@ -56,8 +56,8 @@ func TestSpeedShapes(t *testing.T) {
 	w.removeServices(t, 1)
 }
 
-// serveAnew starts limpet with a filter, nil for the usual one, and an Envoy, in the place of those there are.
-func (w *speedWorld) serveAnew(t *testing.T, filter []string, routes string) {
+// serveAgain starts limpet with a filter, nil for the usual one, and an Envoy, in the place of those there are.
+func (w *speedWorld) serveAgain(t *testing.T, filter []string, routes string) {
 	t.Helper()
 	w.envoy.Stop()
 	w.serving.Terminate(t)

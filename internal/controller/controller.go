@@ -117,8 +117,8 @@ type remembered struct {
 	unusable  map[netip.AddrPort]string     // addresses at which no listener can be, with the reason
 	// since when there are addresses that Envoys may not know to be other pods'; zero for none
 	unacknowledged time.Time
-	// unserved says that some of these were found after what is published was made, and changes that there is something that
-	// statuses may depend on.
+	// unserved says that some of these were found after what is published was made, and changes that there is something
+	// that statuses may depend on.
 	unserved, changes bool
 	// refused is what of the input is not in effect, since that time.
 	refused      []string

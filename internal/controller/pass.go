@@ -160,7 +160,8 @@ const (
 func (c *Controller) confirm() error {
 	isBehind := func(s xds.ClientStatus) bool { return !c.Server.HasLatestRoutes(s) }
 	r := &c.remembered
-	if r.unacknowledged.IsZero() || r.unserved || !c.keeping.isDone() || slices.ContainsFunc(c.Server.Clients(), isBehind) {
+	if r.unacknowledged.IsZero() || r.unserved || !c.keeping.isDone() ||
+		slices.ContainsFunc(c.Server.Clients(), isBehind) {
 		return nil
 	}
 	_, err := c.Memory.Owners.Confirm()

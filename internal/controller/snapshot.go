@@ -86,8 +86,8 @@ func leaveOut(packed envoy.Packed, moved []string) *xds.Resource {
 	return xds.NewResource(xds.Endpoint, packed.Name, content)
 }
 
-// compare gives what is new or has changed of a list, and the names of what is gone. Lists mostly have the same names, and
-// contents mostly are the same slices, so that one is compared with the other at once.
+// compare gives what is new or has changed of a list, and the names of what is gone. Lists mostly have the same names,
+// and contents mostly are the same slices, so that one is compared with the other at once.
 func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []string) {
 	if len(before) == len(now) && (len(now) == 0 || &before[0] == &now[0]) {
 		return nil, nil

@@ -15,7 +15,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 )
 
-// TestStatusesOfFacts: what is known of proxies makes the statuses of those objects others that it is about, once, and of none besides.
+// TestStatusesOfFacts: what is known of proxies makes the statuses of those objects others that it is about, once, and
+// of none besides.
 func TestStatusesOfFacts(t *testing.T) {
 	c, keys := newController(t)
 	c.Admitted = true
@@ -63,7 +64,10 @@ func TestStatusesOfFacts(t *testing.T) {
 		}, "Gateway two", "none is ready"},
 		{"they are ready", func() { states["default/two"] = compiler.Proxies{} }, "Gateway two", ""},
 		{"they are run no more", func() { delete(states, "default/two") }, "Gateway two", ""},
-		{"a class refers to nothing", func() { classes["limpet"] = "there is no such object" }, "GatewayClass limpet", "there is no such object"},
+		{
+			"a class refers to nothing", func() { classes["limpet"] = "there is no such object" }, "GatewayClass limpet",
+			"there is no such object",
+		},
 	} {
 		before := now[one]
 		if step.change(); ask() != step.others {
@@ -100,23 +104,28 @@ func TestListOther(t *testing.T) {
 	}{
 		"rejected": {
 			compiler.Served{Rejected: map[string]string{"a/web": "words"}},
-			compiler.Served{Rejected: map[string]string{"a/web": "others"}}, "Gateway a/web",
+			compiler.Served{Rejected: map[string]string{"a/web": "others"}},
+			"Gateway a/web",
 		},
 		"proxies": {
 			compiler.Served{Proxies: map[string]compiler.Proxies{"a/web": {Message: "none"}}},
-			compiler.Served{Proxies: map[string]compiler.Proxies{"a/web": {Message: "one"}}}, "Gateway a/web",
+			compiler.Served{Proxies: map[string]compiler.Proxies{"a/web": {Message: "one"}}},
+			"Gateway a/web",
 		},
 		"unacknowledged": {
 			compiler.Served{Unacknowledged: map[string]compiler.Unacknowledged{"a/web": {Grace: true}}},
-			compiler.Served{Unacknowledged: map[string]compiler.Unacknowledged{"a/web": {}}}, "Gateway a/web",
+			compiler.Served{Unacknowledged: map[string]compiler.Unacknowledged{"a/web": {}}},
+			"Gateway a/web",
 		},
 		"parameters": {
 			compiler.Served{ClassParameters: map[string]string{"limpet": "words"}},
-			compiler.Served{ClassParameters: map[string]string{"limpet": "others"}}, "GatewayClass limpet",
+			compiler.Served{ClassParameters: map[string]string{"limpet": "others"}},
+			"GatewayClass limpet",
 		},
 		"ended": {
 			compiler.Served{Ended: map[object.Ref]compiler.Ended{route: {Generation: 1}}},
-			compiler.Served{Ended: map[object.Ref]compiler.Ended{route: {Generation: 2}}}, "HTTPRoute a/r",
+			compiler.Served{Ended: map[object.Ref]compiler.Ended{route: {Generation: 2}}},
+			"HTTPRoute a/r",
 		},
 	} {
 		s := statuses{}

@@ -210,20 +210,20 @@ func TestAgreesOnTickets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := ""
+		printed := ""
 		for _, h := range answer.Headers {
 			if h[0] == policyconfig.AnswerHeader {
-				said = h[1]
+				printed = h[1]
 			}
 		}
-		want := said != "ticket=invalid"
+		want := printed != "ticket=invalid"
 		found, err := inspect.Inspect(ticket, in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := len(found) == 1 && found[0].Kind == inspect.Ticket && found[0].Verdicts[0].Outcome == "answered"
 		if got != want {
-			t.Errorf("%s on %s: the filter answers %q; said is %+v", ticket, route, said, found)
+			t.Errorf("%s on %s: the filter answers %q; printed is %+v", ticket, route, printed, found)
 		}
 		if want {
 			answered++

@@ -252,7 +252,10 @@ func (s *Source) mendListed(name string) {
 var errNotFollowed = errors.New("it is gone")
 
 // findObject returns an object as it was seen last, and its resource.
-func (s *Source) findObject(kind schema.GroupKind, namespace, name string) (*object, schema.GroupVersionResource, error) {
+func (s *Source) findObject(
+	kind schema.GroupKind,
+	namespace, name string,
+) (*object, schema.GroupVersionResource, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	o := s.objects[nameSource(kind.Kind, &metav1.ObjectMeta{Namespace: namespace, Name: name})]

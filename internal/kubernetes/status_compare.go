@@ -42,7 +42,8 @@ func (w *StatusWriter) compare(key statusKey) (c comparison, err error) {
 	desired, confirmed := w.desired[key], w.confirmed[key]
 	w.lock.Unlock()
 	c.of, c.resource, err = w.Source.findObject(key.kind, key.namespace, key.name)
-	if err != nil || desired == nil || bytes.Equal(confirmed.desired, desired) && bytes.Equal(confirmed.current, c.of.status) {
+	if err != nil || desired == nil ||
+		bytes.Equal(confirmed.desired, desired) && bytes.Equal(confirmed.current, c.of.status) {
 		return c, err
 	}
 	changes, err := findChanges(desired, c.of.status, key.kind.Group != "") // a Service has a status of others, too

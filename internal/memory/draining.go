@@ -20,8 +20,8 @@ func newDraining(s Store) (*Draining, error) {
 	return &Draining{Since: since, table: t}, err
 }
 
-// Update notes which hosts terminate at a time. Those that do so no more are forgotten, so that an address that comes back
-// begins again.
+// Update notes which hosts terminate at a time. Those that do so no more are forgotten, so that an address that comes
+// back begins again.
 func (d *Draining) Update(hosts []compiler.HostKey, now time.Time) error {
 	seen := make(map[compiler.HostKey]time.Time, len(hosts))
 	for _, host := range hosts {

@@ -22,7 +22,10 @@ const masked = "[masked]"
 // dump is a snapshot for people, without anything that must not be seen.
 func dump(s *xds.Snapshot) map[string]any {
 	all := map[string]any{"generation": s.Generation}
-	for _, t := range []xds.Type{xds.Cluster, xds.Endpoint, xds.Secret, xds.Filter, xds.Routes, xds.ScopedRoutes, xds.Listener} {
+	for _, t := range []xds.Type{
+		xds.Cluster, xds.Endpoint, xds.Secret, xds.Filter, xds.Routes, xds.ScopedRoutes,
+		xds.Listener,
+	} {
 		named := map[string]any{}
 		for _, r := range s.Resources(t) {
 			named[r.Name] = map[string]any{"version": r.Version, "content": dumpResource(t, r)}

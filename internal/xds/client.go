@@ -18,8 +18,9 @@ type client struct {
 	// latest is what the Envoy ought to have, and target what it is being brought to: one is finished before the next.
 	latest, target *Snapshot
 	begun          time.Time // when the target became that
-	// dirty are the names of which the Envoy may not have what it ought to: snapshots, requests and answers fill them, and acknowledgements
-	// empty them. Ahead are those of which latest may have something else than target, but for endpoints, which do not wait for that.
+	// dirty are the names of which the Envoy may not have what it ought to: snapshots, requests and answers fill them, and
+	// acknowledgements empty them. Ahead are those of which latest may have something else than target, but for endpoints,
+	// which do not wait for that.
 	dirty, ahead nameSets
 	// live is the last target that the Envoy acknowledged as a whole, and reached the stage of the target that is done.
 	live    *Snapshot
@@ -33,7 +34,8 @@ type client struct {
 	routed uint64
 	// kept is the number of the last snapshot whose moved addresses it may have, as far as that is up to others.
 	kept uint64
-	// ready is a listener besides those of snapshots, which is sent when the first target is acknowledged as a whole; nil for none.
+	// ready is a listener besides those of snapshots, which is sent when the first target is acknowledged as a whole; nil
+	// for none.
 	ready *Resource
 	// sharding is how it finds its routes, and unsharded why not by shard, in its words.
 	sharding  sharding
@@ -99,7 +101,8 @@ func newClient(deadline time.Duration, o observer, now time.Time) *client {
 	return c
 }
 
-// mostRefused is how many numbers there are to begin with: what an Envoy has refused last on another connection does not come again.
+// mostRefused is how many numbers there are to begin with: what an Envoy has refused last on another connection does
+// not come again.
 const mostRefused = 1 << 30
 
 // see takes a newer snapshot, which may have something else of some names than the one before.
@@ -181,7 +184,8 @@ func (c *client) pushStages(now time.Time) {
 	}
 }
 
-// removeRest takes away what the target does not have: listeners, then what only their routes needed. What is rejected may need it still.
+// removeRest takes away what the target does not have: listeners, then what only their routes needed. What is rejected
+// may need it still.
 func (c *client) removeRest(now time.Time) {
 	if slices.ContainsFunc([]Type{Routes, ScopedRoutes, Listener, Filter}, c.hasRejected) {
 		return

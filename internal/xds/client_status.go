@@ -25,8 +25,8 @@ type ClientStatus struct {
 	// Late says what it owes an answer to for longer than the deadline; empty for nothing.
 	Late     string      `json:"late,omitempty"`
 	Rejected []Rejection `json:"rejected,omitempty"`
-	// Routes is "sharded" for an Envoy that has a table of routes for each shard, or WholeRoutes and its words for one that can't; empty
-	// before that is known, and where nothing has shards.
+	// Routes is "sharded" for an Envoy that has a table of routes for each shard, or WholeRoutes and its words for one
+	// that can't; empty before that is known, and where nothing has shards.
 	Routes string `json:"routes,omitempty"`
 
 	// Done is the number of the last snapshot that it has as far as it takes it.
@@ -37,7 +37,8 @@ type ClientStatus struct {
 	listeners string
 }
 
-// Acknowledged gives, for each Gateway, the listeners that a connected Envoy has acknowledged as a whole, as [Snapshot.Listeners].
+// Acknowledged gives, for each Gateway, the listeners that a connected Envoy has acknowledged as a whole, as
+// [Snapshot.Listeners].
 func (s *Server) Acknowledged() map[string][]string {
 	all := map[string][]string{}
 	for _, c := range s.Clients() {

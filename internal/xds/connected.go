@@ -6,7 +6,12 @@ import "github.com/prometheus/client_golang/prometheus"
 // Gateways that there are not, of which anybody may name as many as he likes, are counted together.
 type connected struct{ *Server }
 
-var connectedDesc = prometheus.NewDesc("limpet_xds_streams", "Envoys that are connected, by Gateway.", []string{"gateway"}, nil)
+var connectedDesc = prometheus.NewDesc(
+	"limpet_xds_streams",
+	"Envoys that are connected, by Gateway.",
+	[]string{"gateway"},
+	nil,
+)
 
 // Describe is prometheus.Collector's.
 func (c connected) Describe(to chan<- *prometheus.Desc) { to <- connectedDesc }

@@ -23,8 +23,8 @@ func hostOf(from *peer.Peer) string {
 	return host
 }
 
-// refuse is the answer to a peer that gets nothing. Whoever may reach the server can be refused as often as it likes: all are counted, and
-// few are told of.
+// refuse is the answer to a peer that gets nothing. Whoever may reach the server can be refused as often as it likes:
+// all are counted, and few are told of.
 func (s *Server) refuse(from *peer.Peer, why error) error {
 	s.tellRefused(from.Addr.String(), why)
 	s.options.Metrics.refused.Inc()

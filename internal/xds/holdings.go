@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// findResource gives the resource of a name that the Envoy ought to have in the end, and want what it ought to have now; nil is nothing.
+// findResource gives the resource of a name that the Envoy ought to have in the end, and want what it ought to have
+// now; nil is nothing.
 func (c *client) findResource(t Type, name string) *Resource {
 	if t == Endpoint {
 		if latest := c.latest.findResource(t, name); latest != nil {
@@ -46,8 +47,8 @@ func (k *clientType) isAt(name, version string) bool {
 	return k.has[name] == version && !k.unsure[name]
 }
 
-// isWithheld tells whether routes lead to a cluster, or a scope to a table, that the Envoy has rejected, and has no older one of: what it
-// has of the routes goes on.
+// isWithheld tells whether routes lead to a cluster, or a scope to a table, that the Envoy has rejected, and has no
+// older one of: what it has of the routes goes on.
 func (c *client) isWithheld(t Type, r *Resource) bool {
 	if t == ScopedRoutes && c.isAhead(t, r) && c.types[Routes].hasRejected(r.After) {
 		return true
@@ -65,7 +66,8 @@ func (c *client) hasAll(types ...Type) bool { return c.has(types, false) }
 
 func (c *client) hasAsked(types ...Type) bool { return c.has(types, true) }
 
-// hasReachable leaves that out if there are listeners that the Envoy has rejected: what these lead to is never asked for.
+// hasReachable leaves that out if there are listeners that the Envoy has rejected: what these lead to is never asked
+// for.
 func (c *client) hasReachable(types ...Type) bool { return c.has(types, c.hasRejected(Listener)) }
 
 func (c *client) has(types []Type, asked bool) bool {
@@ -101,8 +103,8 @@ func (c *client) isRouted() bool {
 	return c.hasReachable(Routes, ScopedRoutes) && !c.hasRejected(Routes) && !c.hasRejected(ScopedRoutes)
 }
 
-// isHeldBack tells whether endpoints stay what the Envoy came with, until it knows by its session policies whose their addresses
-// are: while it was away one may have passed to another pod, and be an endpoint again for those who know.
+// isHeldBack tells whether endpoints stay what the Envoy came with, until it knows by its session policies whose their
+// addresses are: while it was away one may have passed to another pod, and be an endpoint again for those who know.
 func (c *client) isHeldBack(t Type, name string) bool {
 	return t == Endpoint && c.returned && c.types[Endpoint].has[name] != ""
 }
@@ -117,7 +119,8 @@ func (c *client) hasRejected(t Type) bool {
 	}
 	for name := range c.dirty[t] {
 		r := c.want(t, name)
-		if r != nil && c.target.findResource(t, name) != nil && (c.types[t].rejected[name].Version == r.Version || c.isWithheld(t, r)) {
+		if r != nil && c.target.findResource(t, name) != nil &&
+			(c.types[t].rejected[name].Version == r.Version || c.isWithheld(t, r)) {
 			return true
 		}
 	}

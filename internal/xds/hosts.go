@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// An Envoy takes a table of routes whole or not at all. Of one whose hosts are known it is found out which it does not take, so that no
-// host waits for another one: it gets half of those hosts that are new to it, then half of these, until the one at fault is alone. That
-// one stays as the Envoy has it, or without routes where it has none, until there is something else of it.
+// An Envoy takes a table of routes whole or not at all. Of one whose hosts are known it is found out which it does not
+// take, so that no host waits for another one: it gets half of those hosts that are new to it, then half of these,
+// until the one at fault is alone. That one stays as the Envoy has it, or without routes where it has none, until there
+// is something else of it.
 
 // Host is a virtual host of a table.
 type Host struct {
@@ -102,8 +103,8 @@ func (k *clientType) noteHosts(r *Resource) {
 	}
 }
 
-// rejectHost goes on with the search for the host at fault in a table that an Envoy did not take; false where there is none to be found: it
-// has none that is new, or what it has is not known.
+// rejectHost goes on with the search for the host at fault in a table that an Envoy did not take; false where there is
+// none to be found: it has none that is new, or what it has is not known.
 func (c *client) rejectHost(t Type, r *Resource, words string, now time.Time) bool {
 	k := &c.types[t]
 	base := k.bases[r.Name]
@@ -113,14 +114,14 @@ func (c *client) rejectHost(t Type, r *Resource, words string, now time.Time) bo
 	if k.has[r.Name] == "" {
 		base = nil
 	}
-	var fresh []Host
+	var added []Host
 	known := base.hostContents()
 	for _, h := range r.Hosts {
 		if was, is := known[h.Name]; h.Content != nil && (!is || !bytes.Equal(was, h.Content)) {
-			fresh = append(fresh, h)
+			added = append(added, h)
 		}
 	}
-	if len(fresh) == 0 {
+	if len(added) == 0 {
 		return false
 	}
 	s := k.searches[r.Name]
@@ -128,11 +129,11 @@ func (c *client) rejectHost(t Type, r *Resource, words string, now time.Time) bo
 		s = &hostSearch{refused: map[string]refusedHost{}}
 		k.searches[r.Name] = s
 	}
-	s.form, s.limit, s.grows = nil, len(fresh)/2, false
-	if len(fresh) == 1 {
-		name := fmt.Sprintf("%s, host %s", r.Name, fresh[0].Name)
-		s.refused[fresh[0].Name] = refusedHost{
-			fresh[0].Content, Rejection{Type: t.String(), Name: name, Version: r.Version, Words: words, at: now},
+	s.form, s.limit, s.grows = nil, len(added)/2, false
+	if len(added) == 1 {
+		name := fmt.Sprintf("%s, host %s", r.Name, added[0].Name)
+		s.refused[added[0].Name] = refusedHost{
+			added[0].Content, Rejection{Type: t.String(), Name: name, Version: r.Version, Words: words, at: now},
 		}
 		c.observe.rejected(t, []string{name}, words)
 	}

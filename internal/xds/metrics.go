@@ -17,7 +17,8 @@ type Metrics struct {
 	excess     *prometheus.CounterVec
 }
 
-// NewMetrics makes a server's metrics, of which one alone has a label for Gateways, and none one for a route or a client.
+// NewMetrics makes a server's metrics, of which one alone has a label for Gateways, and none one for a route or a
+// client.
 func NewMetrics(to prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		to: to,
@@ -59,18 +60,7 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 			Help: "Envoys that were cut off for what goes beyond a limit: a message, names, memory, streams.",
 		}, []string{"limit"}),
 	}
-	for t := range typeCount { // a counter that begins at 1 has no increase that an alert could see
-		m.pushes.WithLabelValues(t.String())
-		m.resources.WithLabelValues(t.String(), "sent")
-		m.resources.WithLabelValues(t.String(), "removed")
-		m.rejections.WithLabelValues(t.String())
-	}
-	for _, reason := range []string{"late", "many"} {
-		m.ended.WithLabelValues(reason)
-	}
-	for _, limit := range []string{"message", "names", "memory", "streams"} {
-		m.excess.WithLabelValues(limit)
-	}
+	m.startAtZero()
 	to.MustRegister(
 		m.stages,
 		m.own,
@@ -84,4 +74,20 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 		m.excess,
 	)
 	return m
+}
+
+// startAtZero makes every series: a counter that begins at 1 has no increase that an alert could see.
+func (m *Metrics) startAtZero() {
+	for t := range typeCount {
+		m.pushes.WithLabelValues(t.String())
+		m.resources.WithLabelValues(t.String(), "sent")
+		m.resources.WithLabelValues(t.String(), "removed")
+		m.rejections.WithLabelValues(t.String())
+	}
+	for _, reason := range []string{"late", "many"} {
+		m.ended.WithLabelValues(reason)
+	}
+	for _, limit := range []string{"message", "names", "memory", "streams"} {
+		m.excess.WithLabelValues(limit)
+	}
 }

@@ -37,7 +37,8 @@ func (c *client) push(t Type, now time.Time) {
 	c.send(t, changed, absent, now)
 }
 
-// findNew finds what the Envoy asked for and has not as it should be, and the names that lead to nothing, which are told once.
+// findNew finds what the Envoy asked for and has not as it should be, and the names that lead to nothing, which are
+// told once.
 func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 	k := &c.types[t]
 	for name := range c.dirty[t] {
@@ -92,7 +93,10 @@ func (c *client) send(t Type, changed []*Resource, removed []string, now time.Ti
 		SystemVersionInfo: c.target.Generation, TypeUrl: t.URL(), Nonce: k.pending.nonce, RemovedResources: removed,
 	}
 	for _, r := range changed {
-		message.Resources = append(message.Resources, &discoveryv3.Resource{Name: r.Name, Version: r.Version, Resource: r.body(k.refused)})
+		message.Resources = append(
+			message.Resources,
+			&discoveryv3.Resource{Name: r.Name, Version: r.Version, Resource: r.body(k.refused)},
+		)
 	}
 	c.out = append(c.out, message)
 }

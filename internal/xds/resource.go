@@ -55,20 +55,22 @@ func findType(url string) (Type, bool) {
 	return Type(at), at >= 0
 }
 
-// Resource is something that an Envoy discovers by name. It does not change once it is in a snapshot, and is in those of one Gateway.
+// Resource is something that an Envoy discovers by name. It does not change once it is in a snapshot, and is in those
+// of one Gateway.
 type Resource struct {
 	Name string
 	// Version is a hash of the content, so that every replica gives the same one.
 	Version string
 	// Needs are the clusters that routes lead to.
 	Needs []string
-	// Sharded is the form of a listener for an Envoy that finds its routes by shard; nil for none. Whole says of routes that such an Envoy
-	// has scoped ones in their place. After is the table that it has to have before a scope that leads there.
+	// Sharded is the form of a listener for an Envoy that finds its routes by shard; nil for none. Whole says of routes
+	// that such an Envoy has scoped ones in their place. After is the table that it has to have before a scope that leads
+	// there.
 	Sharded *Resource
 	Whole   bool
 	After   string
-	// Hosts are the virtual hosts of a table of which an Envoy may have some as they were, and WriteHosts gives its bytes with other contents
-	// of them, in their order; nil for another resource.
+	// Hosts are the virtual hosts of a table of which an Envoy may have some as they were, and WriteHosts gives its bytes
+	// with other contents of them, in their order; nil for another resource.
 	Hosts      []Host
 	WriteHosts func(contents [][]byte) []byte
 	// Trial is a listener with nothing but a filter, by which an Envoy shows that it takes that, or what Sharded needs.
@@ -76,8 +78,9 @@ type Resource struct {
 	// bytes with each number, for Envoy takes what it refused last for taken when that comes again.
 	Trial *Resource
 	Vary  func(content []byte, times int) []byte
-	// Moved are addresses among endpoints that were another pod's, each with the pod that has it now. An Envoy gets the endpoints Without
-	// those of which it does not know: it knows when it has the routes that were served when they moved, with their session policies.
+	// Moved are addresses among endpoints that were another pod's, each with the pod that has it now. An Envoy gets the
+	// endpoints Without those of which it does not know: it knows when it has the routes that were served when they moved,
+	// with their session policies.
 	Moved   []string
 	Without func(moved []string) *Resource
 	// Origin is what the resource was made from; nil where that does not matter.
@@ -93,7 +96,8 @@ type Resource struct {
 	forms map[int]*Resource // without so many of Moved, the last ones; those that were asked for
 }
 
-// date notes that the resource comes with a snapshot, in the place of another one or of nil. What had moved before did so then.
+// date notes that the resource comes with a snapshot, in the place of another one or of nil. What had moved before did
+// so then.
 func (r *Resource) date(was *Resource, snapshot uint64) {
 	r.moved, r.forms = make(map[string]uint64, len(r.Moved)), map[int]*Resource{}
 	for _, one := range r.Moved {
@@ -132,7 +136,8 @@ func NewResource(t Type, name string, content []byte) *Resource {
 	return newResource(t, name, sum[:], func() []byte { return content })
 }
 
-// NewLater makes a resource whose bytes are made once somebody asks for it. The version is another one with other bytes.
+// NewLater makes a resource whose bytes are made once somebody asks for it. The version is another one with other
+// bytes.
 func NewLater(t Type, name, version string, content func() []byte) *Resource {
 	sum := sha256.Sum256([]byte(version))
 	return newResource(t, name, sum[:], sync.OnceValue(content))

@@ -24,13 +24,13 @@ import (
 type Options struct {
 	// Deadline is how long an Envoy may take to answer before it is reported as late.
 	Deadline time.Duration
-	// ConnectionAge is after how long a connection is ended, give or take a fifth; its Envoy comes back, perhaps to another
-	// replica. 0 is never.
+	// ConnectionAge is after how long a connection is ended, give or take a fifth; its Envoy comes back, perhaps to
+	// another replica. 0 is never.
 	ConnectionAge time.Duration
 	// MostStreams is how many there may be for a Gateway from one address; 0 for any number.
 	MostStreams int
-	// MostUnknown is how many connections there may be of which it is not known who they are, each for as long as Within; 0 is
-	// mostUnknown and within.
+	// MostUnknown is how many connections there may be of which it is not known who they are, each for as long as Within;
+	// 0 is mostUnknown and within.
 	MostUnknown int
 	Within      time.Duration
 	// Budget is what the Envoys of all Gateways may cost together, in bytes of memory; 0 for any number.
@@ -39,15 +39,18 @@ type Options struct {
 	Authenticate Authenticate
 	// Identify says whose resources a peer gets.
 	Identify Identify
-	// Judge, if there is one, says what is wrong with an Envoy that has connected, by what it says that it is; empty for nothing.
+	// Judge, if there is one, says what is wrong with an Envoy that has connected, by what it says that it is; empty for
+	// nothing.
 	Judge func(version string, extensions []string) string
 	// Log is told of what people should know.
 	Log Log
 	// Staged, if there is one, is told when an Envoy has acknowledged a stage of a change that was seen then.
 	Staged func(c ClientStatus, stage string, since time.Time, took time.Duration)
-	// Acknowledged, if there is one, is called when an Envoy has acknowledged its listeners, or does not hold them any more. It must not wait.
+	// Acknowledged, if there is one, is called when an Envoy has acknowledged its listeners, or does not hold them any
+	// more. It must not wait.
 	Acknowledged func()
-	// Metrics may be nil. Debounce is how long a change waits for others that come with it, which does not count as limpet's own time.
+	// Metrics may be nil. Debounce is how long a change waits for others that come with it, which does not count as
+	// limpet's own time.
 	Metrics  *Metrics
 	Debounce time.Duration
 	// Ready, if there is one, gives the listener that a node asks for by which it says that it is ready; nil for none.
@@ -87,8 +90,8 @@ const refusalsLogged, refusalsAtOnce = 1, 20
 type gateway struct {
 	latest  *Snapshot // nil if that is not known
 	streams map[*stream]bool
-	// named is the most that its snapshots' names came to, as an Envoy is reckoned that has and wants them all: one that was away has more
-	// than there is now.
+	// named is the most that its snapshots' names came to, as an Envoy is reckoned that has and wants them all: one that
+	// was away has more than there is now.
 	named int
 	// gone says that there is no such Gateway any more. Proxies of it that come back later are to have nothing either.
 	gone bool
@@ -115,7 +118,8 @@ func NewServer(o Options) *Server {
 	return s
 }
 
-// A connection of which it is not known who it is takes up to 64 kB, and is ended within this time, in which a token may be reviewed.
+// A connection of which it is not known who it is takes up to 64 kB, and is ended within this time, in which a token
+// may be reviewed.
 const (
 	mostUnknown = 1024
 	within      = 20 * time.Second
@@ -137,7 +141,8 @@ func (s *Server) endedUnknown(address string, why error) {
 	s.tellRefused(address, why)
 }
 
-// Withhold has Envoys not get addresses that have moved by a snapshot with a higher number, until it is called again. The rest goes on.
+// Withhold has Envoys not get addresses that have moved by a snapshot with a higher number, until it is called again.
+// The rest goes on.
 func (s *Server) Withhold(number uint64) {
 	if s.kept.Swap(number) >= number {
 		return // those who have it keep it
@@ -151,7 +156,8 @@ func (s *Server) Withhold(number uint64) {
 	}
 }
 
-// findGateway gives a Gateway by its key, NAMESPACE/NAME, where there is something to be known of it. The server is locked.
+// findGateway gives a Gateway by its key, NAMESPACE/NAME, where there is something to be known of it. The server is
+// locked.
 func (s *Server) findGateway(key string) *gateway {
 	if g := s.gateways[key]; g != nil {
 		return g
@@ -188,8 +194,8 @@ func (s *Server) Latest(key string) *Snapshot {
 	return s.findGateway(key).latest
 }
 
-// HasLatestRoutes tells whether an Envoy has the routes, and with them the session policies, of what its Gateway's proxies ought to have,
-// whatever it has not taken besides.
+// HasLatestRoutes tells whether an Envoy has the routes, and with them the session policies, of what its Gateway's
+// proxies ought to have, whatever it has not taken besides.
 func (s *Server) HasLatestRoutes(c ClientStatus) bool {
 	latest := s.Latest(c.Gateway)
 	return latest == nil || c.routed >= latest.number

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// An Envoy that loads a small module finds its routes by shard: its listeners have another form then, and scoped routes take the place of
-// tables of whole sites. Whether it does shows in a listener that takes no connections: an Envoy that has no listeners gets it together
-// with them, one that serves gets it before them, so that nothing that serves is tried. So an Envoy crosses from one to the other when a
-// listener changes, or is new, and what its listeners of before ask for stays up to date.
+// An Envoy that loads a small module finds its routes by shard: its listeners have another form then, and scoped routes
+// take the place of tables of whole sites. Whether it does shows in a listener that takes no connections: an Envoy that
+// has no listeners gets it together with them, one that serves gets it before them, so that nothing that serves is
+// tried. So an Envoy crosses from one to the other when a listener changes, or is new, and what its listeners of before
+// ask for stays up to date.
 
 // sharding is how an Envoy finds its routes.
 type sharding int
@@ -51,7 +52,8 @@ func (c *client) shardTrial() *Resource {
 	return nil
 }
 
-// trySharding sends it to an Envoy that serves, and tells whether it is known, or supposed, how the Envoy finds its routes.
+// trySharding sends it to an Envoy that serves, and tells whether it is known, or supposed, how the Envoy finds its
+// routes.
 func (c *client) trySharding(now time.Time) (tried bool) {
 	if c.sharding != undecided {
 		return true
@@ -94,8 +96,9 @@ func (c *client) addTrial(t Type, changed []*Resource) []*Resource {
 	return changed
 }
 
-// judgeTrial decides by the answer to a message, if there was a trial in it; words are empty for one that is taken. It tells whether
-// that is all that there is to an answer: where the trial is refused, so are the listeners that came with it in their other form.
+// judgeTrial decides by the answer to a message, if there was a trial in it; words are empty for one that is taken. It
+// tells whether that is all that there is to an answer: where the trial is refused, so are the listeners that came with
+// it in their other form.
 func (c *client) judgeTrial(t Type, p *push, words string) (isAll bool) {
 	trial := c.shardTrial()
 	isIt := func(r *Resource) bool { return trial != nil && r.Name == trial.Name }

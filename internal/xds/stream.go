@@ -22,7 +22,9 @@ import (
 type adsStream = discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer
 
 // StreamAggregatedResources is the protocol's older half, which gives everything of a type with each change.
-func (s *Server) StreamAggregatedResources(discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+func (s *Server) StreamAggregatedResources(
+	discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer,
+) error {
 	return status.Error(codes.Unimplemented, "limpet serves delta ADS only: set api_type: DELTA_GRPC")
 }
 
@@ -35,8 +37,8 @@ type stream struct {
 	host      string // that it comes from
 	inbox     inbox
 	namespace string // of its Gateway
-	// outgoing are messages that have not been sent, and owed the sizes of large ones that the Envoy has yet to answer, by their nonces:
-	// until it has taken them they are kept for it.
+	// outgoing are messages that have not been sent, and owed the sizes of large ones that the Envoy has yet to answer, by
+	// their nonces: until it has taken them they are kept for it.
 	outgoing []*discoveryv3.DeltaDiscoveryResponse
 	owed     map[string]int
 	// goes says that its connection is ended, so that others have room. It is the budget's.
@@ -212,16 +214,21 @@ func (o *Options) endOf(now time.Time) time.Time {
 	return now.Add(time.Duration(part * float64(o.ConnectionAge)))
 }
 
-// take takes a request, unless what the Envoy says that it has and wants is too much then: for one of its Gateway, or with all others of
-// its namespace.
+// take takes a request, unless what the Envoy says that it has and wants is too much then: for one of its Gateway, or
+// with all others of its namespace.
 func (one *stream) take(request *discoveryv3.DeltaDiscoveryRequest) error {
 	one.client.take(request, time.Now())
 	delete(one.owed, request.GetResponseNonce())
 	named, requested := one.server.namedOf(one.gateway()), one.client.requested()
 	one.caller.Take(mostMessage(named))
 	if most := 2*named + moreThanServed; requested > most {
-		return one.server.excess("names", "what is asked for comes to more than %d bytes, twice what there is for Gateway %s and %d",
-			most, one.gateway(), moreThanServed)
+		return one.server.excess(
+			"names",
+			"what is asked for comes to more than %d bytes, twice what there is for Gateway %s and %d",
+			most,
+			one.gateway(),
+			moreThanServed,
+		)
 	}
 	if !one.reckon(one.cost()) {
 		return one.excess()

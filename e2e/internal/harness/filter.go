@@ -41,7 +41,8 @@ func servedFilter(t testing.TB, native bool) []string {
 	return []string{"--filter-path", shipped.Wasm}
 }
 
-// WithoutShards are flags of "limpet serve" that name the filter in a folder without the module by which routes have shards.
+// WithoutShards are flags of "limpet serve" that name the filter in a folder without the module by which routes have
+// shards.
 func WithoutShards(t testing.TB) []string {
 	t.Helper()
 	flags := servedFilter(t, Native())

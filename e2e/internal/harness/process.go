@@ -30,8 +30,8 @@ func (e *Envoy) CPU(t testing.TB) time.Duration {
 	return time.Duration(ticks) * clockTick
 }
 
-// MainThread is the processor time that Envoy's main thread has used, which builds what it is sent (/proc/PID/schedstat, which is that
-// thread's).
+// MainThread is the processor time that Envoy's main thread has used, which builds what it is sent
+// (/proc/PID/schedstat, which is that thread's).
 func (e *Envoy) MainThread(t testing.TB) time.Duration {
 	t.Helper()
 	var used int64

@@ -1,6 +1,6 @@
 // Package nativetest runs the native module that ships, liblimpet.so, without Envoy: in a process of its own whose host
-// (host.c) has Envoy's side of the dynamic module ABI. That host is stricter than Envoy: what the module reads of it can't
-// be touched any more once Envoy would be allowed to take it back.
+// (host.c) has Envoy's side of the dynamic module ABI. That host is stricter than Envoy: what the module reads of it
+// can't be touched any more once Envoy would be allowed to take it back.
 package nativetest
 
 import (
@@ -28,8 +28,9 @@ type Host struct {
 	err     error // what ended it
 }
 
-// Module returns the path of a build of the module: "liblimpet.so", or one below dist/native. When it was not built, the test
-// fails if LIMPET_REQUIRE_NATIVE=1 is in the environment, as make test-native has it, and is skipped otherwise.
+// Module returns the path of a build of the module: "liblimpet.so", or one below dist/native. When it was not built,
+// the test fails if LIMPET_REQUIRE_NATIVE=1 is in the environment, as make test-native has it, and is skipped
+// otherwise.
 func Module(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(root(t), "dist", name)
@@ -130,8 +131,8 @@ func (h *Host) call(m message) (*answer, error) {
 	return &a, nil
 }
 
-// Configure loads a configuration in place of the one before, with these variables in Envoy's environment. The error has
-// what the module logged.
+// Configure loads a configuration in place of the one before, with these variables in Envoy's environment. The error
+// has what the module logged.
 func (h *Host) Configure(config string, env map[string]string) error {
 	m := newMessage('c').text(config).number(uint32(len(env)))
 	for name, value := range env {
@@ -212,7 +213,14 @@ type Reply struct {
 
 // Response answers the request and returns what the client gets.
 func (s *Stream) Response(r Reply) ([][2]string, error) {
-	m := newMessage('r').number(s.id).text(r.Cluster).text(r.Details).text(r.Upstream).boolean(r.Upstream != "").text(r.Backend)
+	m := newMessage(
+		'r',
+	).number(s.id).
+		text(r.Cluster).
+		text(r.Details).
+		text(r.Upstream).
+		boolean(r.Upstream != "").
+		text(r.Backend)
 	m = m.boolean(r.HeadersOnly).number(uint32(r.Attempts))
 	a, err := s.host.call(m.headers(r.Headers))
 	if err != nil {

@@ -49,7 +49,8 @@ func (m machine) build(t testing.TB, source ...string) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "host")
-	if out, err := exec.Command(command[0], append(command[1:], "-o", path, file, "-ldl")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(command[0], append(command[1:], "-o", path, file,
+		"-ldl")...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", file, err, out)
 	}
 	programs.paths[name] = path

@@ -51,7 +51,8 @@ func (x *Index) resolveService(kind, key string, path *field.Path, ref gatewayv1
 		)
 	}
 	p := x.ports[newPortKey(service, at)]
-	if unsupported := p.unsupportedProtocol(); unsupported != "" && !resource.IsStreamRoute(kind) && !x.speaksTLS(p, unsupported) {
+	if unsupported := p.unsupportedProtocol(); unsupported != "" && !resource.IsStreamRoute(kind) &&
+		!x.speaksTLS(p, unsupported) {
 		return nil, field.Invalid(path.Child("port"), number,
 			fmt.Sprintf("Service %s says of it appProtocol %q, which limpet does not speak to backends", key, unsupported))
 	}

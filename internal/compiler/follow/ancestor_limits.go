@@ -9,8 +9,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
 
-// ancestorLimits says which policies have no effect on which Gateways, for want of room in their status (S63). That depends on
-// all groups.
+// ancestorLimits says which policies have no effect on which Gateways, for want of room in their status (S63). That
+// depends on all groups.
 type ancestorLimits struct {
 	// reach counts the groups in which requests come from a Gateway to a policy's targets.
 	reach map[object.Ref]map[object.Ref]reaching
@@ -62,7 +62,8 @@ func (r *ancestorLimits) changeAll() {
 	}
 }
 
-// updateAncestorLimits brings the limits of policies up to date, and marks the routes of groups in which others hold now.
+// updateAncestorLimits brings the limits of policies up to date, and marks the routes of groups in which others hold
+// now.
 func (s *State) updateAncestorLimits(pending map[object.Ref]bool) {
 	r, others := s.ancestorLimits, map[object.Ref]bool{}
 	for ref := range r.changed {

@@ -1,10 +1,8 @@
 package follow
 
 import (
-	"bytes"
 	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
@@ -12,7 +10,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
-	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -55,46 +52,12 @@ func newEarlierTexts() earlierTexts {
 	}
 }
 
-// keyedSite is a part of a listener with routes of its own, by a name that it has for itself among those of all Gateways.
-type keyedSite struct {
-	envoy.Site
-	key string
-}
-
 // listSites gives a listener's sites, in order.
 func (m *merged) listSites(l ir.Listener) (all []keyedSite) {
 	for _, s := range envoy.ListSites(l) {
 		all = append(all, keyedSite{s, l.Gateway + "/" + s.Name})
 	}
 	return all
-}
-
-// siteHosts are the virtual hosts of a site.
-type siteHosts struct {
-	of string // the key of its Gateway; empty where Gateways share listeners
-	// gateway is what that one serves, clusters are those that its routes lead to, and routes is how these were packed last.
-	gateway  *servedGateway
-	clusters usage
-	routes   envoy.Packed
-	shards   *envoy.ShardTables // nil for none
-
-	empty   map[string]*ir.Host // those that are there without any route
-	texts   map[string]*envoy.HostText
-	written map[string]*envoy.HostText // of the shell's
-	keyed   keyedHosts
-	among   []string // domains, the more specific first
-	after   []string
-	// sessions says that most routes have some, on which the texts depend: tally counts them, and tallied has the hosts in it.
-	sessions bool
-	tally    envoy.Tally
-	tallied  map[string]*envoy.HostText
-}
-
-// sharedCluster is a cluster that several groups may use.
-type sharedCluster struct {
-	config ir.Cluster
-	users  int
-	text   *envoy.Cluster // nil until it is written
 }
 
 func newMerged(a envoy.Assembly) *merged {
@@ -104,12 +67,6 @@ func newMerged(a envoy.Assembly) *merged {
 		draining: map[ir.HostKey]int{}, untils: map[time.Time]int{}, pods: newCounted[ir.PodAt](),
 		podsAt: index.Sets[ir.HostKey, string]{}, was: newEarlierTexts(),
 	}
-}
-
-// isEmptyHost reports whether a site has the host without any route, as it is.
-func (m *merged) isEmptyHost(siteName string, h *ir.Host) bool {
-	empty := m.sites[siteName].empty[h.Domain]
-	return empty != nil && (len(h.Routes) == 0 || reflect.DeepEqual(empty, h))
 }
 
 // setSites begins again with the sites of some Gateways.
@@ -139,7 +96,8 @@ func (m *merged) setSites(listeners []ir.Listener, of func(gateway string) bool)
 
 func (m *merged) addSite(l ir.Listener, s keyedSite) {
 	site := &siteHosts{
-		of: l.Gateway, empty: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{},
+		of: l.Gateway, empty: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{},
+		written: map[string]*envoy.HostText{},
 		tallied: map[string]*envoy.HostText{}, gateway: m.findGateway(l.Gateway), clusters: newUsage(),
 	}
 	m.sites[s.key] = site
@@ -175,61 +133,6 @@ func (m *merged) text(key hostKey) []byte {
 	return nil
 }
 
-// host is what was written of a host; nil if there is none.
-func (s *siteHosts) host(domain string) *envoy.HostText {
-	if text := s.texts[domain]; text != nil {
-		return text
-	}
-	return s.written[domain]
-}
-
-// recount counts the routes of a host again that have sessions, and the clusters that it leads to.
-func (s *siteHosts) recount(domain string) {
-	was, now := s.tallied[domain], s.host(domain)
-	if was != nil {
-		s.count(was, -1)
-	}
-	if now == nil {
-		delete(s.tallied, domain)
-		return
-	}
-	s.tallied[domain] = now
-	s.count(now, 1)
-}
-
-func (s *siteHosts) count(h *envoy.HostText, by int) {
-	s.tally.Sessions += by * h.Sessions
-	s.tally.Routes += by * h.Routes
-	s.clusters.count(h.Clusters, by)
-	s.gateway.clusters.count(h.Clusters, by)
-}
-
-// chooseForms gives the hosts of a site the form of which most of its routes are, once all are written.
-func (m *merged) chooseForms(sites map[string][]string) {
-	for key := range m.was.hosts {
-		if site := m.sites[key.site]; site != nil {
-			site.recount(key.domain)
-		}
-	}
-	for name := range sites {
-		site := m.sites[name]
-		if most := site.tally.Most(); most != site.sessions {
-			site.sessions, site.routes, site.shards = most, envoy.Packed{}, nil // to be packed again
-		}
-	}
-}
-
-// touchCluster notes what a cluster was.
-func (m *merged) touchCluster(name string) { m.was.clusters.note(name, m.clusterText(name)) }
-
-// clusterText is what was written of a cluster; nil for none.
-func (m *merged) clusterText(name string) *envoy.Cluster {
-	if c := m.clusters[name]; c != nil {
-		return c.text
-	}
-	return nil
-}
-
 // touchPolicy notes what a session policy was.
 func (m *merged) touchPolicy(name string) { m.was.policies.note(name, m.policies[name]) }
 
@@ -253,21 +156,6 @@ func (m *merged) addPart(p *groupPart) {
 		m.touchPolicy(p.policies[i].Name)
 		m.policies[p.policies[i].Name] = &p.policies[i]
 	}
-}
-
-// setCluster notes what a cluster is. It is written again if it is another.
-func (m *merged) setCluster(now *ir.Cluster) {
-	if known := m.clusters[now.Name]; !reflect.DeepEqual(&known.config, now) {
-		known.config, known.text = *now, nil
-	}
-}
-
-// replaceCluster puts a cluster of a part in the place of the one that it was.
-func (m *merged) replaceCluster(was, now *lower.Cluster) {
-	m.remember(&now.Remembered, 1)
-	m.remember(&was.Remembered, -1)
-	m.touchCluster(now.Name)
-	m.setCluster(&now.Cluster)
 }
 
 // addStreams puts in what the routes of connections in a base come to, but for the listeners.
@@ -355,8 +243,12 @@ func (m *merged) finish() error {
 	}
 	for name, domains := range bySite {
 		site := m.sites[name]
-		site.among = mendOrder(site.among, domains, func(d string) bool { return site.empty[d] != nil || site.texts[d] != nil },
-			gateway.BySpecificity)
+		site.among = mendOrder(
+			site.among,
+			domains,
+			func(d string) bool { return site.empty[d] != nil || site.texts[d] != nil },
+			gateway.BySpecificity,
+		)
 	}
 	var names []string
 	for name := range m.was.clusters {
@@ -368,80 +260,4 @@ func (m *merged) finish() error {
 	err := cmp.Or(m.writeEmptyHosts(), m.writeClusters(names))
 	m.chooseForms(bySite)
 	return err
-}
-
-// writeEmptyHosts writes the hosts that are there without any route, once.
-func (m *merged) writeEmptyHosts() error {
-	for name, site := range m.sites {
-		for domain, h := range site.empty {
-			if site.written[domain] != nil {
-				continue
-			}
-			texts, err := m.assembly.RenderHosts(nil, envoy.Site{Name: name, Hosts: []ir.Host{*h}})
-			if err != nil {
-				return err
-			}
-			site.written[domain] = &texts[0]
-		}
-	}
-	return nil
-}
-
-// writeClusters writes those of some names that are not written.
-func (m *merged) writeClusters(names []string) error {
-	var missing []*sharedCluster
-	var configs []ir.Cluster
-	for _, name := range names {
-		if c := m.clusters[name]; c != nil && c.text == nil {
-			missing, configs = append(missing, c), append(configs, c.config)
-		}
-	}
-	texts, err := envoy.RenderClusters(configs)
-	for i := range texts {
-		missing[i].text = &texts[i]
-	}
-	return err
-}
-
-// stale is what has changed since the configuration was put together last.
-type stale struct {
-	listeners, policies bool
-	sites               map[string]bool
-	hosts               map[string]map[string]bool // domains, by site
-	// settings and endpoints are the clusters of which these have changed, and inline says that one of them has or had its
-	// endpoints inside.
-	settings, endpoints []string
-	inline              bool
-}
-
-// findStale finds that.
-func (m *merged) findStale() *stale {
-	s := &stale{listeners: m.was.listeners, sites: map[string]bool{}, hosts: map[string]map[string]bool{}}
-	for name, was := range m.was.policies {
-		s.policies = s.policies || !reflect.DeepEqual(was, m.policies[name])
-	}
-	for key, was := range m.was.hosts {
-		if !bytes.Equal(was, m.text(key)) {
-			s.noteHost(key)
-		}
-	}
-	none := &envoy.Cluster{}
-	for name, was := range m.was.clusters {
-		was, now := cmp.Or(was, none), cmp.Or(m.clusterText(name), none)
-		if !bytes.Equal(was.Settings, now.Settings) {
-			s.settings = append(s.settings, name)
-		}
-		if !was.PackEndpoints().Equal(now.PackEndpoints()) {
-			s.endpoints = append(s.endpoints, name)
-		}
-		s.inline = s.inline || was.Inline || now.Inline
-	}
-	return s
-}
-
-func (s *stale) noteHost(key hostKey) {
-	if s.hosts[key.site] == nil {
-		s.hosts[key.site] = map[string]bool{}
-	}
-	s.sites[key.site], s.hosts[key.site][key.domain] = true, true
 }

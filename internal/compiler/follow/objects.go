@@ -32,7 +32,7 @@ func (s *State) take(gone, came *resource.Objects) {
 	s.takeListenerSets(gone.ListenerSets, came.ListenerSets)
 	for _, some := range []*resource.Objects{gone, came} {
 		s.markObjects(some)
-		s.noteNews(some)
+		s.noteChanges(some)
 	}
 	for i, some := range []*resource.Objects{gone, came} {
 		present := i == 1

@@ -16,8 +16,8 @@ func (s *State) Finish() (warnings []report.Problem, otherStatuses bool, err err
 		return nil, false, err
 	}
 	s.keepHolders()
-	otherStatuses = s.statuses.news || !s.reported.isSame()
-	s.statuses.news = false
+	otherStatuses = s.statuses.changes || !s.reported.isSame()
+	s.statuses.changes = false
 	return s.reported.takeNew(), otherStatuses, nil
 }
 

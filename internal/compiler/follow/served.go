@@ -67,8 +67,8 @@ func (u *usage) update() (changed bool) {
 	return true
 }
 
-// Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same value.
-// Served says what the proxies of a Gateway tell of its requests.
+// Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same
+// value. Served says what the proxies of a Gateway tell of its requests.
 func (s *State) Served(keys Keys, telemetry func(gateway string) envoy.Telemetry) ([]*envoy.Served, error) {
 	return s.merged.serve(keys, telemetry)
 }
@@ -138,14 +138,19 @@ func (m *merged) setGatewayKeys(g *servedGateway, id string) (err error) {
 }
 
 // serveGateway puts what has changed of a Gateway together.
-func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Listener, telemetry envoy.Telemetry, s *stale) error {
+func (m *merged) serveGateway(
+	key string,
+	g *servedGateway,
+	listeners []ir.Listener,
+	telemetry envoy.Telemetry,
+	s *stale,
+) error {
 	was := g.last
 	if was == nil {
 		was = &envoy.Served{}
 	}
 	next := *was
-	isOther := g.last == nil || s.listeners && !reflect.DeepEqual(g.listeners, listeners) || !g.telemetry.Equal(telemetry) ||
-		string(was.PluginJSON) != string(g.assembly.Settings.PluginJSON)
+	isOther := g.hasOtherBase(s.listeners, listeners, telemetry)
 	if isOther {
 		framed, err := g.assembly.ServeBase(key, listeners, telemetry)
 		if err != nil {
@@ -174,6 +179,13 @@ func (m *merged) serveGateway(key string, g *servedGateway, listeners []ir.Liste
 	return nil
 }
 
+// hasOtherBase tells whether what is there without routes and clusters is another than last. Listeners may be other
+// ones only if they are marked.
+func (g *servedGateway) hasOtherBase(marked bool, listeners []ir.Listener, telemetry envoy.Telemetry) bool {
+	return g.last == nil || marked && !reflect.DeepEqual(g.listeners, listeners) || !g.telemetry.Equal(telemetry) ||
+		string(g.last.PluginJSON) != string(g.assembly.Settings.PluginJSON)
+}
+
 // isSamePacked tells whether two are one and the same, made once.
 func isSamePacked(a, b envoy.Packed) bool {
 	if a.Name != b.Name || a.Version != b.Version || len(a.Content) != len(b.Content) {
@@ -182,15 +194,16 @@ func isSamePacked(a, b envoy.Packed) bool {
 	return len(a.Content) == 0 || &a.Content[0] == &b.Content[0]
 }
 
-// packRoutes gives the routes of a Gateway's listeners, of which those are made again that have changed, with those of shards where
-// sites have some.
+// packRoutes gives the routes of a Gateway's listeners, of which those are made again that have changed, with those of
+// shards where sites have some.
 func (m *merged) packRoutes(
 	g *servedGateway, listeners []ir.Listener, sharded map[string]bool, changed *stale,
 ) (all []envoy.Packed, err error) {
 	for _, l := range listeners {
 		for _, s := range m.listSites(l) {
 			hosts := m.sites[s.key]
-			if changed.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys || (hosts.shards != nil) != sharded[s.Name] {
+			if changed.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys ||
+				(hosts.shards != nil) != sharded[s.Name] {
 				hosts.clusters.update()
 				if sharded[s.Name] {
 					err = hosts.packShards(g, s.Name, changed.hosts[s.key])
@@ -228,8 +241,16 @@ func (m *merged) patchClusters(g *servedGateway, d *envoy.Served, s *stale) (cha
 	}
 	var settings, endpoints bool
 	text := func(name string) *envoy.Cluster { return m.clusters[name].text }
-	d.Clusters, settings = patch(d.Clusters, s.settings, func(name string) envoy.Packed { return text(name).PackSettings() })
-	d.Endpoints, endpoints = patch(d.Endpoints, s.endpoints, func(name string) envoy.Packed { return text(name).PackEndpoints() })
+	d.Clusters, settings = patch(
+		d.Clusters,
+		s.settings,
+		func(name string) envoy.Packed { return text(name).PackSettings() },
+	)
+	d.Endpoints, endpoints = patch(
+		d.Endpoints,
+		s.endpoints,
+		func(name string) envoy.Packed { return text(name).PackEndpoints() },
+	)
 	return settings || endpoints
 }
 
@@ -253,7 +274,11 @@ func patch(list []envoy.Packed, names []string, now func(name string) envoy.Pack
 		}
 	}
 	for _, name := range names {
-		at, is := slices.BinarySearchFunc(list, name, func(p envoy.Packed, name string) int { return cmp.Compare(p.Name, name) })
+		at, is := slices.BinarySearchFunc(
+			list,
+			name,
+			func(p envoy.Packed, name string) int { return cmp.Compare(p.Name, name) },
+		)
 		if !is {
 			continue
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-// packShards packs the tables of a site's shards again, of which those stay that have not changed. Changed are the domains of the hosts that
-// have; all are packed where there are no tables yet, or other keys.
+// packShards packs the tables of a site's shards again, of which those stay that have not changed. Changed are the
+// domains of the hosts that have; all are packed where there are no tables yet, or other keys.
 func (s *siteHosts) packShards(g *servedGateway, siteName string, changed map[string]bool) (err error) {
 	last := s.shards
 	if s.keyed.keys != g.keys {
@@ -39,7 +39,13 @@ func (s *siteHosts) listShardHosts(domains []string) ([]envoy.ShardHost, error) 
 	for i, domain := range domains {
 		hosts[i].Domain = domain
 		if h := s.host(domain); h != nil {
-			hosts[i] = envoy.ShardHost{Domain: domain, Content: h.Text(s.sessions), Shards: h.Shards, Routes: h.Routes, Clusters: h.Clusters}
+			hosts[i] = envoy.ShardHost{
+				Domain:   domain,
+				Content:  h.Text(s.sessions),
+				Shards:   h.Shards,
+				Routes:   h.Routes,
+				Clusters: h.Clusters,
+			}
 			there, written = append(there, i), append(written, envoy.WrittenHost{Content: hosts[i].Content, Scopes: h.Scopes})
 		}
 	}

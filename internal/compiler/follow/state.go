@@ -49,8 +49,8 @@ type Settings struct {
 	Envoy envoy.Assembly
 }
 
-// Environment is what a result depends on besides documents: the time, since when hosts terminate, the order of the files,
-// the machines of a cluster, and where Gateways may listen.
+// Environment is what a result depends on besides documents: the time, since when hosts terminate, the order of the
+// files, the machines of a cluster, and where Gateways may listen.
 type Environment struct {
 	Now       time.Time
 	Since     map[ir.HostKey]time.Time
@@ -98,7 +98,8 @@ func New(s Settings) *State {
 		groups: newGroups(),
 		askers: askers{index.Sets[key, *group]{}}, attached: map[*sessionPolicy]*report.Report{},
 		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), reported: newReported(known.mark),
-		selected: newSelected(), ancestorLimits: newAncestorLimits(), layout: newLayout(), holders: newHolders(), added: map[*group]bool{},
+		selected: newSelected(), ancestorLimits: newAncestorLimits(), layout: newLayout(), holders: newHolders(),
+		added:   map[*group]bool{},
 		endings: newEndings(), statuses: known,
 	}
 }

@@ -16,8 +16,8 @@ type statuses struct {
 	marked map[object.Ref]bool
 	// all says that it may be any, and listeners that it may be those of all policies for Gateways and classes.
 	all, listeners bool
-	// news says that there are other objects than with the last result on which statuses depend.
-	news     bool
+	// changes says that there are other objects than with the last result on which statuses depend.
+	changes  bool
 	attached counted[gateway.ListenerKey] // the routes on each listener
 	// refused has the listeners of routes that are refused as a whole, and so are not counted by people.
 	refused map[object.Ref][]gateway.ListenerKey
@@ -129,12 +129,12 @@ func (s *State) MarkStatuses(some []object.Ref, all bool) {
 	}
 }
 
-// noteNews notes whether there are other objects than EndpointSlices and Pods among those that went or came. What those
+// noteChanges notes whether there are other objects than EndpointSlices and Pods among those that went or came. What those
 // come to for statuses is what there is to say of them.
-func (s *State) noteNews(some *resource.Objects) {
+func (s *State) noteChanges(some *resource.Objects) {
 	others := *some
 	others.Slices, others.Pods = nil, nil
-	s.statuses.news = s.statuses.news || !others.IsEmpty() || len(some.Refused) > 0
+	s.statuses.changes = s.statuses.changes || !others.IsEmpty() || len(some.Refused) > 0
 }
 
 // takeMarked gives the objects that are marked, and tells whether that is all; then it marks none.

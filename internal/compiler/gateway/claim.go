@@ -53,10 +53,10 @@ type claimant struct {
 	since   object.Origin
 }
 
-// ResolveClaims returns the claims that can't hold, and why. The senior Gateway of an address and port gets it, together
-// with other Gateways of its namespace, and with those of other namespaces if it allows them. A Gateway gets no address
-// out of another namespace's wildcard: its listener would take the connections away. The other way round nothing is
-// taken.
+// ResolveClaims returns the claims that can't hold, and why. The senior Gateway of an address and port gets it,
+// together with other Gateways of its namespace, and with those of other namespaces if it allows them. A Gateway gets
+// no address out of another namespace's wildcard: its listener would take the connections away. The other way round
+// nothing is taken.
 func (in Input) ResolveClaims(l Listening) map[Claim]string {
 	if in.apart || in.isolated {
 		return nil

@@ -28,11 +28,14 @@ type Cluster struct {
 	Within bool
 }
 
-// Acknowledged is the cluster without the endpoints whose address proxies may still take for another pod's; itself where
-// there are none.
+// Acknowledged is the cluster without the endpoints whose address proxies may still take for another pod's; itself
+// where there are none.
 func (c *Cluster) Acknowledged() *Cluster {
 	isUnacknowledged := func(e Endpoint) bool { return e.Unacknowledged != "" }
-	if !slices.ContainsFunc(c.Localities, func(l Locality) bool { return slices.ContainsFunc(l.Endpoints, isUnacknowledged) }) {
+	if !slices.ContainsFunc(
+		c.Localities,
+		func(l Locality) bool { return slices.ContainsFunc(l.Endpoints, isUnacknowledged) },
+	) {
 		return c
 	}
 	acknowledged := *c
@@ -97,8 +100,8 @@ type Endpoint struct {
 	// Unselected is since when the host is no endpoint any more, in nanoseconds since 1970; 0 for one that is. Such a host
 	// drains.
 	Unselected int64
-	// Unacknowledged hosts have an address that was another pod's: they are none for proxies that may not know that. It is the
-	// uid of the pod that has it now; empty for others.
+	// Unacknowledged hosts have an address that was another pod's: they are none for proxies that may not know that. It is
+	// the uid of the pod that has it now; empty for others.
 	Unacknowledged string
 	// Pod is what has the address, as far as the input says. Proxies get the object's name where access logs are to
 	// have it, and no more.

@@ -26,7 +26,8 @@ type Remembered struct {
 	// Draining are the hosts that terminate and still serve, whether they are in a cluster or have drained for long
 	// enough. Until is when the same input will give another configuration, for the next of them will have; zero is never.
 	Draining []HostKey
-	// Pods are those that are known by their uids, in order, and Unacknowledged says that some of them are no endpoints yet.
+	// Pods are those that are known by their uids, in order, and Unacknowledged says that some of them are no endpoints
+	// yet.
 	Pods           []PodAt
 	Unacknowledged bool
 	Until          time.Time

@@ -43,7 +43,8 @@ type choice struct {
 	edits
 	// drainTimeout is how long sessions stay on a host that terminates; nil for as long as it serves.
 	drainTimeout *policyconfig.Duration
-	// keepUnselected is how long sessions stay on a pod that is unselected; nil for not at all, and where that is not known.
+	// keepUnselected is how long sessions stay on a pod that is unselected; nil for not at all, and where that is not
+	// known.
 	keepUnselected *policyconfig.Duration
 }
 

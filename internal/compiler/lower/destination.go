@@ -63,7 +63,8 @@ func (f *hostFacts) equal(other *hostFacts) bool {
 		slices.Equal(f.owners, other.owners) && slices.Equal(f.revoked, other.revoked)
 }
 
-// ChangesClustersOnly tells whether a change of the backend's hosts changes clusters alone. Then only their hosts are chosen again.
+// ChangesClustersOnly tells whether a change of the backend's hosts changes clusters alone. Then only their hosts are
+// chosen again.
 func (d *Destination) ChangesClustersOnly(now *backend.Backend, owners Owners) bool {
 	facts := d.choiceNeeds.findFacts(now, owners)
 	return d.facts.equal(&facts)
@@ -82,7 +83,12 @@ func (l *lowerer) listDestinations(clusters []Cluster) []Destination {
 	})
 	all, places := make([]Destination, len(used)), make(map[*backend.Backend]int, len(used))
 	for i, b := range used {
-		all[i] = Destination{Service: b.Service, Name: b.Name, choiceNeeds: l.choiceNeeds[b], facts: l.choiceNeeds[b].findFacts(b, l.Owners)}
+		all[i] = Destination{
+			Service:     b.Service,
+			Name:        b.Name,
+			choiceNeeds: l.choiceNeeds[b],
+			facts:       l.choiceNeeds[b].findFacts(b, l.Owners),
+		}
 		places[b] = i
 	}
 	for at := range clusters {

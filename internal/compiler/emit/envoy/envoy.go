@@ -3,10 +3,10 @@
 // could serve the same ones. What each setting is for was tried on a running Envoy; its comment says what happens
 // without it.
 //
-// It gives one file ([Emit], envoy.go) or, for a configuration that changes while Envoy runs, what a server
-// sends ([Serve], served.go) to an Envoy that starts from [ServerBootstrap]. Each message is made in the file of its
-// name: listener.go, tls.go, filters.go, route.go, retry.go, loadbalancing.go, cluster.go. How messages become text, and
-// why the long lists among them are written one item at a time, is in render.go.
+// It gives one file ([Emit], envoy.go) or, for a configuration that changes while Envoy runs, what a server sends
+// ([Serve], served.go) to an Envoy that starts from [ServerBootstrap]. Each message is made in the file of its name:
+// listener.go, tls.go, filters.go, route.go, retry.go, loadbalancing.go, cluster.go. How messages become text, and why
+// the long lists among them are written one item at a time, is in render.go.
 package envoy
 
 import (
@@ -38,10 +38,11 @@ type Settings struct {
 	// ModuleSHA256 has Envoy fetch limpet.wasm, whose hash that is, at that path of moduleCluster.
 	ModuleSHA256 string
 	Native       bool
-	// ShardModule is the path of limpet-shard.so as Envoys shall open it (shard.go); empty for one table of routes for each site.
+	// ShardModule is the path of limpet-shard.so as Envoys shall open it (shard.go); empty for one table of routes for
+	// each site.
 	ShardModule string
-	// Plugin is the filter's configuration with the policies of all routes, and PluginJSON the text of what is global in it:
-	// policies travel with their routes.
+	// Plugin is the filter's configuration with the policies of all routes, and PluginJSON the text of what is global in
+	// it: policies travel with their routes.
 	Plugin     policyconfig.Config
 	PluginJSON []byte
 	// Logged are further fields of access logs.
@@ -127,10 +128,13 @@ func (e *emitter) newAdmin() *bootstrapv3.Admin {
 	return admin
 }
 
-// newAllowedPaths are the pages that show whether Envoy is well and change nothing: no configuration, with what is secret in
-// it, and no command line, which may hold some.
+// newAllowedPaths are the pages that show whether Envoy is well and change nothing: no configuration, with what is
+// secret in it, and no command line, which may hold some.
 func newAllowedPaths() (all []*matcherv3.StringMatcher) {
-	for _, page := range []string{"/ready", "/stats", "/stats/prometheus", "/clusters", "/listeners", "/certs", "/memory"} {
+	for _, page := range []string{
+		"/ready", "/stats", "/stats/prometheus", "/clusters", "/listeners", "/certs",
+		"/memory",
+	} {
 		all = append(all,
 			&matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: page}},
 			&matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: page + "?"}})
@@ -147,8 +151,8 @@ func (e *emitter) newOverloadManager() *overloadv3.OverloadManager {
 	}}}
 }
 
-// newRuntime lifts Envoy's own limit of regular expressions, 100 instructions of a program, by which it would reject a whole table
-// of routes. The compiler has bounded each of them.
+// newRuntime lifts Envoy's own limit of regular expressions, 100 instructions of a program, by which it would reject a
+// whole table of routes. The compiler has bounded each of them.
 func newRuntime() *bootstrapv3.LayeredRuntime {
 	layer, _ := structpb.NewStruct(map[string]any{"re2.max_program_size.error_level": maxProgram})
 	return &bootstrapv3.LayeredRuntime{Layers: []*bootstrapv3.RuntimeLayer{{

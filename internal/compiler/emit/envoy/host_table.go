@@ -9,7 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// hostTable is a table of virtual hosts, of which it is known which ones: an Envoy that refuses one of them can have the others.
+// hostTable is a table of virtual hosts, of which it is known which ones: an Envoy that refuses one of them can have
+// the others.
 type hostTable struct {
 	settings Settings
 	name     string
@@ -19,7 +20,12 @@ type hostTable struct {
 }
 
 func (e *emitter) packTable(t *hostTable) Packed {
-	return Packed{Name: t.name, Content: e.joinTable(t, listContents(t.hosts())), Clusters: joinClusters(t.hosts()), table: t}
+	return Packed{
+		Name:     t.name,
+		Content:  e.joinTable(t, listContents(t.hosts())),
+		Clusters: joinClusters(t.hosts()),
+		table:    t,
+	}
 }
 
 // hosts are those of the table, by their domains.
@@ -58,8 +64,8 @@ func (p Packed) HasHosts() bool { return p.table != nil && p.Version == "" }
 // Hosts are the virtual hosts of such a table, by their domains.
 func (p Packed) Hosts() []*ShardHost { return p.table.hosts() }
 
-// WriteHosts gives the table with other contents of its Hosts, in their order. Where one is nil, the host is there without routes: no
-// wildcard of another host may answer for it.
+// WriteHosts gives the table with other contents of its Hosts, in their order. Where one is nil, the host is there
+// without routes: no wildcard of another host may answer for it.
 func (p Packed) WriteHosts(contents [][]byte) []byte {
 	hosts, all := p.table.hosts(), slices.Clone(contents)
 	for i := range all {

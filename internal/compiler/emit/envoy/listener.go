@@ -135,7 +135,9 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 		PathWithEscapedSlashesAction: hcmv3.HttpConnectionManager_UNESCAPE_AND_FORWARD,
 		// Clients may not send the x-envoy- headers that direct Envoy, nor x_limpet_pin as another spelling of x-limpet-pin.
 		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{e.newClientHeaderRemoval()},
-		CommonHttpProtocolOptions:     &corev3.HttpProtocolOptions{HeadersWithUnderscoresAction: corev3.HttpProtocolOptions_REJECT_REQUEST},
+		CommonHttpProtocolOptions: &corev3.HttpProtocolOptions{
+			HeadersWithUnderscoresAction: corev3.HttpProtocolOptions_REJECT_REQUEST,
+		},
 		// A client that trickles its headers does not hold the connection for ever.
 		RequestHeadersTimeout: seconds(30),
 		// Envoy's guide for edge proxies.
@@ -164,7 +166,8 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 	return manager
 }
 
-// envoysHeaders begin the names of headers with which Envoys speak to one another: of retries, timeouts, names of counters.
+// envoysHeaders begin the names of headers with which Envoys speak to one another: of retries, timeouts, names of
+// counters.
 const envoysHeaders = "x-envoy-"
 
 // newClientHeaderRemoval removes those headers from requests, before Envoy adds its own. By default Envoy trusts those
@@ -212,9 +215,11 @@ func (e *emitter) newAnswerListener(status int) *listenerv3.Listener {
 		}},
 	}
 	return &listenerv3.Listener{
-		Name:              name,
-		ListenerSpecifier: &listenerv3.Listener_InternalListener{InternalListener: &listenerv3.Listener_InternalListenerConfig{}},
-		FilterChains:      e.newFilterChains(manager),
+		Name: name,
+		ListenerSpecifier: &listenerv3.Listener_InternalListener{
+			InternalListener: &listenerv3.Listener_InternalListenerConfig{},
+		},
+		FilterChains: e.newFilterChains(manager),
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// newRouteConfiguration is what a site leads to. Its virtual hosts are those that newVirtualHost makes. It turns the session
-// filters on for all routes that say nothing else if most of them have sessions.
+// newRouteConfiguration is what a site leads to. Its virtual hosts are those that newVirtualHost makes. It turns the
+// session filters on for all routes that say nothing else if most of them have sessions.
 func (e *emitter) newRouteConfiguration(siteName string, hosts int, sessions bool) *routev3.RouteConfiguration {
 	config := &routev3.RouteConfiguration{
 		Name: siteName,
@@ -48,8 +48,8 @@ func (e *emitter) setEach(of map[string]*anypb.Any, to *anypb.Any) {
 	of[fenceFilter], of[wasmFilter], of[sessionFilter] = to, to, to
 }
 
-// listHiddenHeaders are those that neither backends nor mirrors see. Where they mean nothing here, they may mean something to another
-// proxy with limpet.wasm behind this one.
+// listHiddenHeaders are those that neither backends nor mirrors see. Where they mean nothing here, they may mean
+// something to another proxy with limpet.wasm behind this one.
 func (e *emitter) listHiddenHeaders() []string {
 	hidden := []string{e.settings.Plugin.PinHeader, policyconfig.BackendHeader(e.settings.Plugin.PinHeader)}
 	if e.settings.Plugin.DebugTickets {
@@ -61,9 +61,9 @@ func (e *emitter) listHiddenHeaders() []string {
 	return hidden
 }
 
-// Tally says how many of a table's routes have sessions. If they are more than half of all, the route configuration turns
-// the session filters on and the others turn them off, else those with sessions turn them on: what routes say of filters is
-// what a table costs Envoy most, whenever one of its routes changes.
+// Tally says how many of a table's routes have sessions. If they are more than half of all, the route configuration
+// turns the session filters on and the others turn them off, else those with sessions turn them on: what routes say of
+// filters is what a table costs Envoy most, whenever one of its routes changes.
 type Tally struct{ Sessions, Routes int }
 
 // Most reports whether more than half of the routes have sessions.
@@ -128,8 +128,8 @@ func (e *emitter) newRoute(r *ir.Route) *routev3.Route {
 	return route
 }
 
-// switchSessions turns the session filters on for a route with sessions, and off for others, where the route configuration
-// does not do so.
+// switchSessions turns the session filters on for a route with sessions, and off for others, where the route
+// configuration does not do so.
 func (e *emitter) switchSessions(route *routev3.Route, r *ir.Route) {
 	own := route.TypedPerFilterConfig
 	if own == nil {
@@ -152,8 +152,8 @@ func (e *emitter) switchSessions(route *routev3.Route, r *ir.Route) {
 	}
 }
 
-// carryPolicies puts the policies of a route into its metadata, which no client has a part in, and their identity into its
-// name, which the filter reads in any case.
+// carryPolicies puts the policies of a route into its metadata, which no client has a part in, and their identity into
+// its name, which the filter reads in any case.
 func (e *emitter) carryPolicies(route *routev3.Route, r *ir.Route) {
 	if !slices.ContainsFunc(r.Policies, func(p policyconfig.Policy) bool { return slices.Contains(p.Routes, r.Name) }) {
 		return
@@ -180,17 +180,19 @@ func (e *emitter) enableFilter() *anypb.Any {
 // disableFilter switches a filter off.
 func (e *emitter) disableFilter() *anypb.Any { return e.pack(&routev3.FilterConfig{Disabled: true}) }
 
-// enableSession switches Envoy's session filter on. With a status it is strict: a session whose host is gone or unhealthy
-// gets that.
+// enableSession switches Envoy's session filter on. With a status it is strict: a session whose host is gone or
+// unhealthy gets that.
 func (e *emitter) enableSession(failStatus int) *anypb.Any {
 	if failStatus == 0 {
 		return e.enableFilter()
 	}
-	return e.pack(&statefulsessionv3.StatefulSessionPerRoute{Override: &statefulsessionv3.StatefulSessionPerRoute_StatefulSession{
-		StatefulSession: &statefulsessionv3.StatefulSession{
-			SessionState: e.newPinState(), Strict: true, StatusOnStrictDestinationNotFound: uint32(failStatus),
-		},
-	}})
+	return e.pack(
+		&statefulsessionv3.StatefulSessionPerRoute{Override: &statefulsessionv3.StatefulSessionPerRoute_StatefulSession{
+			StatefulSession: &statefulsessionv3.StatefulSession{
+				SessionState: e.newPinState(), Strict: true, StatusOnStrictDestinationNotFound: uint32(failStatus),
+			},
+		}},
+	)
 }
 
 // failSessions has sessions of a share fail with their host. The native filter does so by their policy.
@@ -210,7 +212,9 @@ func (e *emitter) newWeightedClusters(r *ir.Route) *routev3.RouteAction_Weighted
 			ResponseHeadersToRemove: s.ResponseHeaders.Remove, ResponseHeadersToAdd: newHeaderOptions(&s.ResponseHeaders),
 		}
 		if s.RewriteHost != "" {
-			share.HostRewriteSpecifier = &routev3.WeightedCluster_ClusterWeight_HostRewriteLiteral{HostRewriteLiteral: s.RewriteHost}
+			share.HostRewriteSpecifier = &routev3.WeightedCluster_ClusterWeight_HostRewriteLiteral{
+				HostRewriteLiteral: s.RewriteHost,
+			}
 		}
 		switch {
 		case failsWithHost(s):

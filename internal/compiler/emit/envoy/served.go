@@ -1,7 +1,6 @@
 package envoy
 
 import (
-	"bytes"
 	"cmp"
 	"iter"
 	"net/netip"
@@ -16,25 +15,8 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-// Packed is a resource in the bytes in which a server sends it.
-type Packed struct {
-	Name    string
-	Content []byte
-	// Clusters are those that routes lead to, in order.
-	Clusters []string
-	// Moved are hosts among endpoints, as in [Cluster].
-	Moved []string
-	// Sharded is the form of a listener for Envoys that have a table for each shard.
-	Sharded []byte
-	// After is the table that an Envoy has before a scope leads there; empty for none.
-	After string
-	// Version tells whether Content has changed that is not put together before somebody asks for Bytes; empty where it is there.
-	Version string
-	table   *hostTable // nil for another resource, or where its hosts are not known
-}
-
-// Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in a
-// fixed order, and names are there once.
+// Served is the configuration of a Gateway's proxies, in the pieces that they discover from a server. All lists are in
+// a fixed order, and names are there once.
 type Served struct {
 	// Gateway is its key, or AllGateways.
 	Gateway   string
@@ -51,8 +33,9 @@ type Served struct {
 	Clusters, Endpoints []Packed
 	// Secrets are the certificates that listeners show, and those for hosts, of clients, that some cluster shows.
 	Secrets []Packed
-	// Filter is the filter with its configuration, which PluginJSON is, without the policies: these travel with their routes.
-	// There is none without a listener of requests, for no other asks for it. Trial is the listener by which an Envoy shows that it takes it.
+	// Filter is the filter with its configuration, which PluginJSON is, without the policies: these travel with their
+	// routes. There is none without a listener of requests, for no other asks for it. Trial is the listener by which an
+	// Envoy shows that it takes it.
 	Filter     []Packed
 	Trial      Packed
 	PluginJSON []byte
@@ -161,8 +144,8 @@ func eachOnce(all []Packed) []Packed {
 	return slices.CompactFunc(all, func(a, b Packed) bool { return a.Name == b.Name })
 }
 
-// PickSecrets gives the configuration the certificates that its listeners show, and those of clients that some cluster shows: an Envoy
-// asks for no others, and a server waits until it has asked.
+// PickSecrets gives the configuration the certificates that its listeners show, and those of clients that some cluster
+// shows: an Envoy asks for no others, and a server waits until it has asked.
 func (d *Served) PickSecrets(clusters iter.Seq[Cluster]) {
 	d.Secrets = d.own
 	if len(d.clients) == 0 {
@@ -202,12 +185,6 @@ func (c Cluster) PackSettings() Packed {
 // PackEndpoints is its endpoints, which are apart from it.
 func (c Cluster) PackEndpoints() Packed {
 	return Packed{Name: c.Name, Content: c.Endpoints, Moved: c.Moved}
-}
-
-// Equal tells whether two are the same to those who are served them.
-func (p Packed) Equal(other Packed) bool {
-	return bytes.Equal(p.Content, other.Content) && bytes.Equal(p.Sharded, other.Sharded) && p.After == other.After && p.Version == other.Version &&
-		slices.Equal(p.Moved, other.Moved)
 }
 
 func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
@@ -266,8 +243,8 @@ func (d *Served) AddShards(s *ShardTables) {
 	}
 }
 
-// PackRoutes gives the route configuration of a site, whose virtual hosts are written. Sessions says that most of their routes have some
-// (Tally.Most), for which the texts must be made.
+// PackRoutes gives the route configuration of a site, whose virtual hosts are written. Sessions says that most of their
+// routes have some (Tally.Most), for which the texts must be made.
 func (a Assembly) PackRoutes(siteName string, hosts [][]byte, sessions bool, clusters []string) (Packed, error) {
 	e, name := a.newEmitter(), a.Settings.tableName(siteName)
 	return Packed{Name: name, Content: e.joinRoutes(name, hosts, sessions), Clusters: clusters}, e.err

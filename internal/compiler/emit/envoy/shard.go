@@ -18,10 +18,11 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// For each new table of routes Envoy needs time for all of them. So where it can, it has a table for each shard of a site. A small module
-// writes the shard of a request's host into a header before routing (folder filter/shard): a hash of the host as Envoy compares it, without
-// a look at what hosts there are. The table of a shard has the hosts whose names have that hash, and those with wildcards, which are in all
-// of them; so any shard answers a request for no host's very name as the whole table does, and no host needs a change of its listener.
+// For each new table of routes Envoy needs time for all of them. So where it can, it has a table for each shard of a
+// site. A small module writes the shard of a request's host into a header before routing (folder filter/shard): a hash
+// of the host as Envoy compares it, without a look at what hosts there are. The table of a shard has the hosts whose
+// names have that hash, and those with wildcards, which are in all of them; so any shard answers a request for no
+// host's very name as the whole table does, and no host needs a change of its listener.
 
 // shards is how many a site has. The module has the number, too.
 const shards = 256
@@ -76,14 +77,16 @@ func (e *emitter) shardRoutes(manager *hcmv3.HttpConnectionManager, table string
 	manager.EarlyHeaderMutationExtensions = append(manager.EarlyHeaderMutationExtensions, e.newShardWriter(table))
 	manager.RouteSpecifier = &hcmv3.HttpConnectionManager_ScopedRoutes{ScopedRoutes: &hcmv3.ScopedRoutes{
 		Name: "limpet", // all listeners of an Envoy share the scopes
-		ScopeKeyBuilder: &hcmv3.ScopedRoutes_ScopeKeyBuilder{Fragments: []*hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder{{
-			Type: &hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_{
-				HeaderValueExtractor: &hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor{
-					Name:        policyconfig.ShardHeader,
-					ExtractType: &hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_Index{},
+		ScopeKeyBuilder: &hcmv3.ScopedRoutes_ScopeKeyBuilder{
+			Fragments: []*hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder{{
+				Type: &hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_{
+					HeaderValueExtractor: &hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor{
+						Name:        policyconfig.ShardHeader,
+						ExtractType: &hcmv3.ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_Index{},
+					},
 				},
-			},
-		}}},
+			}},
+		},
 		RdsConfigSource: newServerSource(),
 		ConfigSpecifier: &hcmv3.ScopedRoutes_ScopedRds{ScopedRds: &hcmv3.ScopedRds{ScopedRdsConfigSource: newServerSource()}},
 	}}
@@ -91,13 +94,16 @@ func (e *emitter) shardRoutes(manager *hcmv3.HttpConnectionManager, table string
 
 // newShardWriter is the module for a table.
 func (e *emitter) newShardWriter(table string) *corev3.TypedExtensionConfig {
-	return e.packExtension("envoy.http.early_header_mutation.dynamic_modules", &earlymodulesv3.DynamicModuleEarlyHeaderMutation{
-		DynamicModuleConfig: &dynamicmodulesv3.DynamicModuleConfig{
-			Name: "limpet-shard", Module: filtermodule.LocalFile(e.settings.ShardModule),
+	return e.packExtension(
+		"envoy.http.early_header_mutation.dynamic_modules",
+		&earlymodulesv3.DynamicModuleEarlyHeaderMutation{
+			DynamicModuleConfig: &dynamicmodulesv3.DynamicModuleConfig{
+				Name: "limpet-shard", Module: filtermodule.LocalFile(e.settings.ShardModule),
+			},
+			EarlyHeaderMutationName:   "shard",
+			EarlyHeaderMutationConfig: e.pack(wrapperspb.String(table)),
 		},
-		EarlyHeaderMutationName:   "shard",
-		EarlyHeaderMutationConfig: e.pack(wrapperspb.String(table)),
-	})
+	)
 }
 
 // newShardTrial is a listener that takes no connections, by which an Envoy shows that it loads the module.
@@ -106,7 +112,9 @@ func (e *emitter) newShardTrial() *listenerv3.Listener {
 	return e.newTrialListener(name, shardTrialAddress, &hcmv3.HttpConnectionManager{
 		StatPrefix: "limpet_trial", HttpFilters: []*hcmv3.HttpFilter{e.newRouter()},
 		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{e.newShardWriter(name)},
-		RouteSpecifier:                &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{Name: name}},
+		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{
+			RouteConfig: &routev3.RouteConfiguration{Name: name},
+		},
 	})
 }
 

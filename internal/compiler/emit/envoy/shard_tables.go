@@ -24,8 +24,8 @@ type ShardHost struct {
 
 // ShardTables are the tables of a site's shards.
 type ShardTables struct {
-	// Scopes say which table a shard has, or have it themselves. Tables are the others, and Whole is that of the site; of one table both
-	// are it.
+	// Scopes say which table a shard has, or have it themselves. Tables are the others, and Whole is that of the site; of
+	// one table both are it.
 	Scopes, Tables []Packed
 	Whole          Packed
 
@@ -57,8 +57,9 @@ func (w *shardWeights) add(h *ShardHost, by int) {
 	}
 }
 
-// Where routes are few or hosts in many tables, shards share tables, for the routes in all of them shall not be many times those that
-// there are: fewest routes have one table, and all tables may have spare more than most times the site's.
+// Where routes are few or hosts in many tables, shards share tables, for the routes in all of them shall not be many
+// times those that there are: fewest routes have one table, and all tables may have spare more than most times the
+// site's.
 const (
 	most  = 3
 	spare = 2000
@@ -90,8 +91,9 @@ func (h *ShardHost) tablesOf(tables int) []uint8 {
 	return slices.Compact(of)
 }
 
-// PackShards gives the tables of a site's shards, from the last ones, which are used up, and the hosts that have changed since, or from
-// all hosts. Those tables that have not changed are the same values. Sessions is as for PackRoutes, and clusters are those of all hosts.
+// PackShards gives the tables of a site's shards, from the last ones, which are used up, and the hosts that have
+// changed since, or from all hosts. Those tables that have not changed are the same values. Sessions is as for
+// PackRoutes, and clusters are those of all hosts.
 func (a Assembly) PackShards(
 	siteName string, changed []ShardHost, sessions bool, clusters []string, last *ShardTables,
 ) (*ShardTables, error) {
@@ -197,14 +199,20 @@ func (e *emitter) packScopes(s *ShardTables, table string, last *ShardTables) {
 			s.Scopes[i], s.sums[i] = last.Scopes[i], last.sums[i]
 			continue
 		}
-		t := &hostTable{settings: e.settings, name: shardName(table, i), lists: s.lists[i : i+1], sessions: s.sessions, isScope: true}
+		t := &hostTable{
+			settings: e.settings,
+			name:     shardName(table, i),
+			lists:    s.lists[i : i+1],
+			sessions: s.sessions,
+			isScope:  true,
+		}
 		s.Scopes[i] = e.packTable(t)
 		s.sums[i] = sha256.Sum256(s.Scopes[i].Content)
 	}
 }
 
-// packShared packs tables that several shards share. A scope that nothing asks for keeps each of them with an Envoy, and has no other
-// scope lead there before it is: Envoy has a scope lead nowhere whose table it does not have yet.
+// packShared packs tables that several shards share. A scope that nothing asks for keeps each of them with an Envoy,
+// and has no other scope lead there before it is: Envoy has a scope lead nowhere whose table it does not have yet.
 func (e *emitter) packShared(s *ShardTables, table string, last *ShardTables) {
 	tables := len(s.lists)
 	s.Tables = make([]Packed, tables)
@@ -213,7 +221,12 @@ func (e *emitter) packShared(s *ShardTables, table string, last *ShardTables) {
 			s.Tables[i], s.sums[i] = last.Tables[i], last.sums[i]
 			continue
 		}
-		t := &hostTable{settings: e.settings, name: sharedName(table, i, tables), lists: s.lists[i : i+1], sessions: s.sessions}
+		t := &hostTable{
+			settings: e.settings,
+			name:     sharedName(table, i, tables),
+			lists:    s.lists[i : i+1],
+			sessions: s.sessions,
+		}
 		s.Tables[i] = e.packTable(t)
 		s.sums[i] = sha256.Sum256(s.Tables[i].Content)
 	}
@@ -230,11 +243,15 @@ func (e *emitter) packShared(s *ShardTables, table string, last *ShardTables) {
 	for i := range shards {
 		scope := e.newScope(shardName(table, i))
 		scope.RouteConfigurationName = sharedName(table, i%tables, tables)
-		s.Scopes = append(s.Scopes, Packed{Name: scope.Name, Content: e.marshalBinary(scope), After: scope.RouteConfigurationName})
+		s.Scopes = append(
+			s.Scopes,
+			Packed{Name: scope.Name, Content: e.marshalBinary(scope), After: scope.RouteConfigurationName},
+		)
 	}
 }
 
-// packWhole packs the site's own table, which is put together once it is asked for: what its parts are says whether it has changed.
+// packWhole packs the site's own table, which is put together once it is asked for: what its parts are says whether it
+// has changed.
 func (e *emitter) packWhole(s *ShardTables, table string, clusters []string) {
 	if len(s.lists) == 1 {
 		s.Whole = s.Tables[0]

@@ -14,8 +14,8 @@ import (
 // tracesCluster is the name of the cluster that takes traces (ServerBootstrap.Traces).
 const tracesCluster = "limpet-traces"
 
-// Telemetry is what proxies of a Gateway tell of its requests, where that is another thing than for all Gateways. The zero
-// value is what all tell.
+// Telemetry is what proxies of a Gateway tell of its requests, where that is another thing than for all Gateways. The
+// zero value is what all tell.
 type Telemetry struct {
 	// AccessLog turns the log on or off; nil leaves it as it is.
 	AccessLog *bool

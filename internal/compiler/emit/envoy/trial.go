@@ -11,7 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// trialAddress is where no connection comes from: a listener that does not bind needs an address all the same, and no two the same.
+// trialAddress is where no connection comes from: a listener that does not bind needs an address all the same, and no
+// two the same.
 var (
 	trialAddress      = netip.MustParseAddrPort("127.0.0.1:1")
 	shardTrialAddress = netip.MustParseAddrPort("127.0.0.1:2")
@@ -19,8 +20,9 @@ var (
 
 const trialPrefix = "limpet-trial/"
 
-// newTrial is a listener that takes no connections and has limpet's filter. An Envoy whose listeners are to get a filter that it has
-// not had gets this first, for it puts listeners into service whose filter it does not take, and answers 500 there.
+// newTrial is a listener that takes no connections and has limpet's filter. An Envoy whose listeners are to get a
+// filter that it has not had gets this first, for it puts listeners into service whose filter it does not take, and
+// answers 500 there.
 func (e *emitter) newTrial() *listenerv3.Listener {
 	name := trialPrefix + FilterName(e.settings.Native)
 	return e.newTrialListener(name, trialAddress, &hcmv3.HttpConnectionManager{
@@ -30,7 +32,11 @@ func (e *emitter) newTrial() *listenerv3.Listener {
 	})
 }
 
-func (e *emitter) newTrialListener(name string, at netip.AddrPort, manager *hcmv3.HttpConnectionManager) *listenerv3.Listener {
+func (e *emitter) newTrialListener(
+	name string,
+	at netip.AddrPort,
+	manager *hcmv3.HttpConnectionManager,
+) *listenerv3.Listener {
 	return &listenerv3.Listener{
 		Name:         name,
 		Address:      newAddress(at),
@@ -42,8 +48,8 @@ func (e *emitter) newTrialListener(name string, at netip.AddrPort, manager *hcmv
 // FilterForms writes the resource of limpet's filter in forms that mean the same.
 type FilterForms struct{ of Settings }
 
-// Number gives the one with a number after the configuration, written in white space. Envoy takes what it has refused for taken when it
-// comes once more: it looks at nothing that it has seen last.
+// Number gives the one with a number after the configuration, written in white space. Envoy takes what it has refused
+// for taken when it comes once more: it looks at nothing that it has seen last.
 func (f FilterForms) Number(number int) ([]byte, error) {
 	e := &emitter{settings: f.of}
 	text := string(f.of.PluginJSON) + binaryInSpace.Replace(strconv.FormatInt(int64(number), 2))

@@ -130,10 +130,10 @@ func (e *emitter) reportNoCopies(r *sessionRule) {
 }
 
 // noCopies is what a split lacks whose route is full.
-const noCopies = "the route has no room for a copy of the rule for each backend (16 rules and 128 matches, 16 headers " +
-	"each), so that sessions stay only while Envoy Gateway gives all backends one cluster: not while one is missing or " +
-	"has no ready endpoints, has names for addresses, or while the nearest zone goes first. One whose host is lost " +
-	"goes to any backend"
+const noCopies = "the route has no room for a copy of the rule for each backend (16 rules and 128 matches, 16 " +
+	"headers each), so that sessions stay only while Envoy Gateway gives all backends one cluster: not while one is " +
+	"missing or has no ready endpoints, has names for addresses, or while the nearest zone goes first. One whose host " +
+	"is lost goes to any backend"
 
 // hasPerBackendSessions reports whether backends have sessions of their own. That wants a cluster for each backendRef,
 // so the route gets filters on them then.

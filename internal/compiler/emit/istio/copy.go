@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
-	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // One session over a split: the weights choose the backend of a new session, and its token leads it there from then on.
@@ -27,61 +25,6 @@ func copyName(rule *ir.Rule, b *ir.Backend) string {
 		return strings.TrimPrefix(fmt.Sprintf("%s-limpet-%08x", rule.Name, b.Tag), "-")
 	}
 	return fmt.Sprintf("limpet-%s-%d-%08x", rule.Route.Name, rule.Index, b.Tag)
-}
-
-// explainUnequalRefs says which of a rule's references differ that lead to one backend.
-func (e *emitter) explainUnequalRefs(rule *ir.AttachedRule) string {
-	if len(rule.Backends) < 2 {
-		return ""
-	}
-	whole := e.parse(&rule.Route.Object)
-	if isVirtual(rule.Rule) {
-		return rule.ExplainUnequalRefs(entriesOf(childOf(whole, "spec"), "http")[rule.Index], "route")
-	}
-	return rule.ExplainUnequalRefs(findRule(whole, rule.Rule), "backendRefs")
-}
-
-// hasRoom tells whether a split has room for its copies. If not, it goes without sessions, and is told.
-func (e *emitter) hasRoom(rule *ir.AttachedRule) bool {
-	if n := len(rule.DistinctBackends()); n > policyconfig.MaxLeads {
-		e.withhold(
-			rule,
-			rulePath(rule),
-			fmt.Sprintf("one session over %d backends; there is room for %d", n, policyconfig.MaxLeads),
-		)
-		return false
-	}
-	if isVirtual(rule.Rule) {
-		return e.hasMatches(rule) && e.mayAddCopies(rule)
-	}
-	whole := e.parse(&rule.Route.Object)
-	if parents, _ := e.listParents(e.newLed(rule), whole); len(parents) == 0 {
-		e.withhold(rule, rulePath(rule), "none of its route's parents is known to be "+rule.Listener.Gateway.Subject.String()+
-			", and a copy of the rule, which leads sessions to their backend, may be on no other")
-		return false
-	}
-	if !ir.TakesHeader(findRule(whole, rule.Rule)) {
-		e.withhold(
-			rule,
-			rulePath(rule),
-			"a match has 16 headers, and there is no room for the one by which sessions find their backend",
-		)
-		return false
-	}
-	for _, b := range rule.DistinctBackends() {
-		ref := object.Ref{Kind: rule.Route.Kind, Namespace: rule.Route.Namespace, Name: copyName(rule.Rule, b)}
-		for _, name := range []string{ref.Name, routeNames(rule.Rule)[0]} {
-			if len(name) > validation.DNS1123SubdomainMaxLength {
-				e.withhold(rule, rulePath(rule), "the name of its copy for each backend would be too long: "+name)
-				return false
-			}
-		}
-		if !e.plan.MayWrite(ref, e.Owner, e.rep) {
-			e.withhold(rule, rulePath(rule), ir.WhyTaken(ref))
-			return false
-		}
-	}
-	return true
 }
 
 // ledRule is a split with the Gateways on which it leads sessions to its backends.

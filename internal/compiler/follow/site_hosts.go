@@ -1,0 +1,105 @@
+package follow
+
+import (
+	"reflect"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/ir"
+)
+
+// keyedSite is a part of a listener with routes of its own, by a name that it has for itself among those of all
+// Gateways.
+type keyedSite struct {
+	envoy.Site
+	key string
+}
+
+// siteHosts are the virtual hosts of a site.
+type siteHosts struct {
+	of string // the key of its Gateway; empty where Gateways share listeners
+	// gateway is what that one serves, clusters are those that its routes lead to, and routes is how these were packed
+	// last.
+	gateway  *servedGateway
+	clusters usage
+	routes   envoy.Packed
+	shards   *envoy.ShardTables // nil for none
+
+	empty   map[string]*ir.Host // those that are there without any route
+	texts   map[string]*envoy.HostText
+	written map[string]*envoy.HostText // of the shell's
+	keyed   keyedHosts
+	among   []string // domains, the more specific first
+	after   []string
+	// sessions says that most routes have some, on which the texts depend: tally counts them, and tallied has the hosts in
+	// it.
+	sessions bool
+	tally    envoy.Tally
+	tallied  map[string]*envoy.HostText
+}
+
+// isEmptyHost reports whether a site has the host without any route, as it is.
+func (m *merged) isEmptyHost(siteName string, h *ir.Host) bool {
+	empty := m.sites[siteName].empty[h.Domain]
+	return empty != nil && (len(h.Routes) == 0 || reflect.DeepEqual(empty, h))
+}
+
+// host is what was written of a host; nil if there is none.
+func (s *siteHosts) host(domain string) *envoy.HostText {
+	if text := s.texts[domain]; text != nil {
+		return text
+	}
+	return s.written[domain]
+}
+
+// recount counts the routes of a host again that have sessions, and the clusters that it leads to.
+func (s *siteHosts) recount(domain string) {
+	was, now := s.tallied[domain], s.host(domain)
+	if was != nil {
+		s.count(was, -1)
+	}
+	if now == nil {
+		delete(s.tallied, domain)
+		return
+	}
+	s.tallied[domain] = now
+	s.count(now, 1)
+}
+
+func (s *siteHosts) count(h *envoy.HostText, by int) {
+	s.tally.Sessions += by * h.Sessions
+	s.tally.Routes += by * h.Routes
+	s.clusters.count(h.Clusters, by)
+	s.gateway.clusters.count(h.Clusters, by)
+}
+
+// chooseForms gives the hosts of a site the form of which most of its routes are, once all are written.
+func (m *merged) chooseForms(sites map[string][]string) {
+	for key := range m.was.hosts {
+		if site := m.sites[key.site]; site != nil {
+			site.recount(key.domain)
+		}
+	}
+	for name := range sites {
+		site := m.sites[name]
+		if most := site.tally.Most(); most != site.sessions {
+			site.sessions, site.routes, site.shards = most, envoy.Packed{}, nil // to be packed again
+		}
+	}
+}
+
+// writeEmptyHosts writes the hosts that are there without any route, once.
+func (m *merged) writeEmptyHosts() error {
+	for name, site := range m.sites {
+		for domain, h := range site.empty {
+			if site.written[domain] != nil {
+				continue
+			}
+			texts, err := m.assembly.RenderHosts(nil, envoy.Site{Name: name, Hosts: []ir.Host{*h}})
+			if err != nil {
+				return err
+			}
+			site.written[domain] = &texts[0]
+		}
+	}
+	return nil
+}
