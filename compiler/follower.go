@@ -107,7 +107,8 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 			Settings: envoy.Settings{
 				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath,
 				ModuleSHA256: o.Envoy.ModuleSHA256,
-				Native:       o.Envoy.Native, ShardModule: o.Envoy.ShardModule, Plugin: o.global().Config(), Logged: o.LoggedHeaders,
+				Native:       o.Envoy.Native, ShardModule: o.Envoy.ShardModule, Plugin: o.global().Config(),
+				Logged: o.LoggedHeaders,
 			},
 		},
 	}

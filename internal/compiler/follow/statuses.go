@@ -129,8 +129,8 @@ func (s *State) MarkStatuses(some []object.Ref, all bool) {
 	}
 }
 
-// noteChanges notes whether there are other objects than EndpointSlices and Pods among those that went or came. What those
-// come to for statuses is what there is to say of them.
+// noteChanges notes whether there are other objects than EndpointSlices and Pods among those that went or came. What
+// those come to for statuses is what there is to say of them.
 func (s *State) noteChanges(some *resource.Objects) {
 	others := *some
 	others.Slices, others.Pods = nil, nil
