@@ -268,11 +268,6 @@ dist/variants/wasm-opt-%.wasm: dist/limpet.wasm
 bench-compiler: build ## the compiler as a program, and within one: 1,000, 3,000 and 10,000 routes, time, memory, following changes
 	go test -run '^$$' -bench 'Command|Follow' -benchtime $(or $(BENCHTIME),3x) -timeout 30m ./cmd/limpet ./compiler
 
-# For changes that must change nothing: two builds, six thousand inputs, three minutes (see tools/same/main.go).
-.PHONY: same
-same: ## compile goldens, examples and a random corpus with OLD=REVISION and with this tree, and compare; ARGS='-run NAME'
-	@go run ./tools/same $(if $(OLD),-revision $(OLD)) $(ARGS)
-
 .PHONY: lint
 lint: ## golangci-lint with .golangci.yml (builds the linter the first time: minutes)
 	@lint=$$(tools/setup.sh lint) && LINES_SHOWN=500 tools/step.sh "linting (a minute or more the first time)" "$$lint" run ./...
