@@ -151,7 +151,7 @@ func (s *Server) Withhold(number uint64) {
 	defer s.lock.Unlock()
 	for _, g := range s.gateways {
 		for one := range g.streams {
-			one.inbox.check()
+			one.inbox.notify()
 		}
 	}
 }

@@ -59,11 +59,11 @@ func (i *inbox) put(latest *Snapshot, changed nameSets) {
 	defer i.lock.Unlock()
 	i.latest = latest
 	i.changed.addAll(changed)
-	i.check()
+	i.notify()
 }
 
-// check has the stream look for what it can send.
-func (i *inbox) check() {
+// notify has the stream look for what it can send.
+func (i *inbox) notify() {
 	select {
 	case i.wake <- struct{}{}:
 	default: // it has yet to look
