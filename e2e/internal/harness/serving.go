@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -134,10 +135,10 @@ func (s *Serving) Kill(t testing.TB) {
 // Bootstrap makes what an Envoy of the Gateway starts from, ready to start.
 func (s *Serving) Bootstrap(t testing.TB, flags ...string) *Compiled {
 	t.Helper()
-	return s.BootstrapOf(t, EdgeGateway, s.Port, s.root.Text(), flags...)
+	return s.BootstrapOf(t, EdgeGateway, s.Port, "", flags...)
 }
 
-// BootstrapOf is Bootstrap for a Gateway with a port, and a text of root secrets.
+// BootstrapOf is Bootstrap for a Gateway with a port, and a text of root secrets; empty for the root of all Gateways.
 func (s *Serving) BootstrapOf(t testing.TB, gateway string, port int, roots string, flags ...string) *Compiled {
 	t.Helper()
 	c := &Compiled{
@@ -152,7 +153,7 @@ func (s *Serving) BootstrapOf(t testing.TB, gateway string, port int, roots stri
 	if err := os.WriteFile(filepath.Join(c.Dir, "envoy.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.deployment.Env = []string{"LIMPET_ROOT=" + roots}
+	c.deployment.Env = []string{"LIMPET_ROOT=" + cmp.Or(roots, s.root.Text())}
 	return c
 }
 
