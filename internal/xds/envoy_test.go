@@ -133,12 +133,14 @@ type fakeEnvoy struct {
 	nacks int
 	// scoped says that it asks for scoped routes.
 	scoped bool
+	// initial are the scopes that came first of all: the listeners wait for their tables.
+	initial map[string]bool
 	// rejects says that there are clusters that it rejects from the start, to which routes may lead.
 	rejects bool
 }
 
 func newFakeEnvoy(t *testing.T) *fakeEnvoy {
-	e := &fakeEnvoy{t: t, now: time.Unix(1000, 0)}
+	e := &fakeEnvoy{t: t, now: time.Unix(1000, 0), initial: map[string]bool{}}
 	for i := range e.has {
 		e.has[i], e.asked[i], e.absent[i] = map[string]*discoveryv3.Resource{}, map[string]bool{}, map[string]bool{}
 	}
@@ -203,6 +205,7 @@ func (e *fakeEnvoy) step() bool {
 	t, _ := findType(message.GetTypeUrl())
 	answer := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: t.URL(), ResponseNonce: message.GetNonce()}
 	var bad []string
+	isInitial := t == ScopedRoutes && len(e.has[t]) == 0
 	for _, r := range message.GetResources() {
 		seen := r.GetName() + string(r.GetResource().GetValue())
 		if t == Filter && e.refused == seen {
@@ -218,6 +221,9 @@ func (e *fakeEnvoy) step() bool {
 		}
 		if t == Cluster || t == Listener || t == ScopedRoutes && e.scoped || e.asked[t][r.GetName()] {
 			e.put(t, r)
+			if isInitial {
+				e.initial[r.GetName()] = true
+			}
 		}
 	}
 	if len(bad) > 0 {
@@ -320,6 +326,7 @@ func (e *fakeEnvoy) askScopes() {
 	case !is:
 		request.ResourceNamesUnsubscribe = []string{"*"}
 		clear(e.has[ScopedRoutes])
+		clear(e.initial)
 	}
 	e.scoped = is
 	e.client.take(request, e.now)
@@ -346,7 +353,9 @@ func (e *fakeEnvoy) check() {
 		content := string(scope.GetResource().GetValue())
 		for _, word := range strings.Fields(content) {
 			switch kind, what, _ := strings.Cut(word, ":"); {
-			case kind == "table" && !strings.Contains(content, "holder") && e.has[Routes][what] == nil:
+			case kind == "table" && e.has[Routes][what] != nil:
+				delete(e.initial, name)
+			case kind == "table" && !strings.Contains(content, "holder") && !e.initial[name]:
 				e.t.Errorf("after %q: scope %s leads to table %s, which is not there", e.tail(), name, what)
 			case kind == "cluster" && (e.has[Cluster][what] == nil || e.has[Endpoint][what] == nil):
 				e.t.Errorf("after %q: scope %s leads to cluster %s, which is not there", e.tail(), name, what)

@@ -135,9 +135,10 @@ func (c *client) decide(s sharding, words string) {
 	}
 }
 
-// isAhead tells whether a scope leads to a table that the Envoy does not have yet: it would lead nowhere.
+// isAhead tells whether a scope leads to a table that the Envoy does not have yet: it would lead nowhere. The first
+// scopes come all at once: Envoy's listeners wait for these, and for the tables that they lead to.
 func (c *client) isAhead(t Type, r *Resource) bool {
-	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == ""
+	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == "" && len(c.types[ScopedRoutes].has) > 0
 }
 
 // describeRoutes says for people how the Envoy finds its routes; nothing before that is known.

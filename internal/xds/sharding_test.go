@@ -17,6 +17,10 @@ const byShard = `
 	scope web#01 cluster:b
 	listener web routes:web filter:limpet shards`
 
+// byShared is where shards share a table.
+var byShared = strings.Replace(byShard, "scope web#00 cluster:a",
+	"scope holder holder table:half\n\tscope web#00 table:half\n\troutes half cluster:a", 1)
+
 // withoutModule is for Envoys that have no such module.
 var withoutModule = strings.Replace(byShard, "shards", "shards bad", 1)
 
@@ -27,6 +31,10 @@ func TestClientShards(t *testing.T) {
 		{
 			"with the module", byShard, "sharded",
 			"clusters+2-0 endpoints+2-0 listeners+2-0 filters+1-0 scopes+2-0 listeners+0-1",
+		},
+		{ // all scopes at once, for the listener waits for these alone
+			"with shared tables", byShared, "sharded",
+			"clusters+2-0 endpoints+2-0 listeners+2-0 filters+1-0 scopes+3-0 routes+1-0 listeners+0-1",
 		},
 		{
 			"without", withoutModule, "whole: not taken: web, trial/shards",
@@ -85,15 +93,14 @@ func TestClientCrosses(t *testing.T) {
 
 // TestClientScopes holds the order of changes of scopes: after their clusters and before these go, and not before a table that they lead to.
 func TestClientScopes(t *testing.T) {
-	shared := strings.NewReplacer("scope web#00 cluster:a", "scope holder holder table:half\n\tscope web#00 table:half\n\troutes half cluster:a").Replace(byShard)
 	for _, c := range []struct{ name, from, to, want string }{
 		{"a route", byShard, strings.Replace(byShard, "#00 cluster:a", "#00 cluster:b", 1), "scopes+1-0"},
 		{
 			"another backend", byShard, strings.NewReplacer("cluster b", "cluster c", ":b", ":c").Replace(byShard),
 			"clusters+1-0 endpoints+1-0 scopes+1-0 clusters+0-1",
 		},
-		{"to a shared table", byShard, shared, "scopes+1-0 routes+1-0 scopes+1-0"},
-		{"from a shared table", shared, byShard, "scopes+1-0 scopes+0-1"},
+		{"to a shared table", byShard, byShared, "scopes+1-0 routes+1-0 scopes+1-0"},
+		{"from a shared table", byShared, byShard, "scopes+1-0 scopes+0-1"},
 		{"a scope less", byShard, strings.Replace(byShard, "scope web#01 cluster:b", "", 1), "scopes+0-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
