@@ -1,9 +1,7 @@
 package xds
 
 import (
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +64,9 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 	for _, name := range request.GetResourceNamesUnsubscribe() {
 		if name == "*" {
 			k.wildcard = false
-			c.dropScopes(t)
+			if t == ScopedRoutes {
+				c.dropScopes()
+			}
 			continue
 		}
 		if k.names[name] {
@@ -81,11 +81,9 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 }
 
 // dropScopes notes that the Envoy has no scoped routes any more: no listener has some.
-func (c *client) dropScopes(t Type) {
-	if t == ScopedRoutes {
-		for _, name := range slices.Collect(maps.Keys(c.types[t].has)) {
-			c.forget(t, name)
-		}
+func (c *client) dropScopes() {
+	for name := range c.types[ScopedRoutes].has {
+		c.forget(ScopedRoutes, name)
 	}
 }
 

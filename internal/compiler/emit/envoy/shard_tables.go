@@ -193,47 +193,25 @@ func isInTable(h *ShardHost, table, tables int) bool {
 
 // packScopes packs a scope with a table for each shard.
 func (e *emitter) packScopes(s *ShardTables, table string, last *ShardTables) {
-	s.Scopes = make([]Packed, shards)
-	for i := range s.Scopes {
-		if last != nil && slices.Equal(s.lists[i], last.lists[i]) {
-			s.Scopes[i], s.sums[i] = last.Scopes[i], last.sums[i]
-			continue
-		}
-		t := &hostTable{
-			settings: e.settings,
-			name:     shardName(table, i),
-			lists:    s.lists[i : i+1],
-			sessions: s.sessions,
-			isScope:  true,
-		}
-		s.Scopes[i] = e.packTable(t)
-		s.sums[i] = sha256.Sum256(s.Scopes[i].Content)
+	var was []Packed
+	if last != nil {
+		was = last.Scopes
 	}
+	s.Scopes = e.packTables(s, last, was, func(i int) *hostTable {
+		return &hostTable{settings: e.settings, name: shardName(table, i), isScope: true}
+	})
 }
 
 // packShared packs tables that several shards share. A scope that nothing asks for keeps each of them with an Envoy,
 // and has no other scope lead there before it is: Envoy has a scope lead nowhere whose table it does not have yet.
 func (e *emitter) packShared(s *ShardTables, table string, last *ShardTables) {
 	tables := len(s.lists)
-	s.Tables = make([]Packed, tables)
-	for i := range s.Tables {
-		if last != nil && slices.Equal(s.lists[i], last.lists[i]) {
-			s.Tables[i], s.sums[i] = last.Tables[i], last.sums[i]
-			continue
-		}
-		t := &hostTable{
-			settings: e.settings,
-			name:     sharedName(table, i, tables),
-			lists:    s.lists[i : i+1],
-			sessions: s.sessions,
-		}
-		s.Tables[i] = e.packTable(t)
-		s.sums[i] = sha256.Sum256(s.Tables[i].Content)
-	}
+	newTable := func(i int) *hostTable { return &hostTable{settings: e.settings, name: sharedName(table, i, tables)} }
 	if last != nil {
-		s.Scopes = last.Scopes
+		s.Tables, s.Scopes = e.packTables(s, last, last.Tables, newTable), last.Scopes
 		return
 	}
+	s.Tables = e.packTables(s, nil, nil, newTable)
 	for i := range tables {
 		name := sharedName(table, i, tables)
 		holder := e.newScope(name + "#")
@@ -248,6 +226,22 @@ func (e *emitter) packShared(s *ShardTables, table string, last *ShardTables) {
 			Packed{Name: scope.Name, Content: e.marshalBinary(scope), After: scope.RouteConfigurationName},
 		)
 	}
+}
+
+// packTables packs a table for each list of hosts, but for those whose lists have not changed: they are what they were.
+func (e *emitter) packTables(s, last *ShardTables, was []Packed, newTable func(i int) *hostTable) []Packed {
+	packed := make([]Packed, len(s.lists))
+	for i := range packed {
+		if last != nil && slices.Equal(s.lists[i], last.lists[i]) {
+			packed[i], s.sums[i] = was[i], last.sums[i]
+			continue
+		}
+		t := newTable(i)
+		t.lists, t.sessions = s.lists[i:i+1], s.sessions
+		packed[i] = e.packTable(t)
+		s.sums[i] = sha256.Sum256(packed[i].Content)
+	}
+	return packed
 }
 
 // packWhole packs the site's own table, which is put together once it is asked for: what its parts are says whether it
