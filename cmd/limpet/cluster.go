@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/limpet-proxy/limpet/internal/message"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/limpet-proxy/limpet/internal/inputfiles"
 )
 
 // connect reads from a kubeconfig, or where kubectl looks for one, how to reach the API server, and the context's
@@ -55,5 +54,5 @@ func explainAPIServer(host string, err error) error {
 	if !errors.As(err, &unanswered) {
 		return err
 	}
-	return fmt.Errorf("the API server %s does not answer: %w", host, inputfiles.ExplainUnanswered(unanswered))
+	return fmt.Errorf("the API server %s does not answer: %w", host, message.Unanswered(unanswered))
 }

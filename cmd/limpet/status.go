@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/limpet-proxy/limpet/internal/inputfiles"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/serve"
@@ -112,7 +111,7 @@ func (sc *statusCommand) ask() (status serve.Status, err error) {
 		return status, fmt.Errorf(
 			"no limpet serve answers at %s: %w; --admin says where it is, or --kubeconfig in which cluster",
 			sc.admin,
-			inputfiles.ExplainUnanswered(err),
+			message.Unanswered(err),
 		)
 	}
 	defer answer.Body.Close()

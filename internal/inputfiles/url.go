@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 // How a URL is read: as kubectl does it, but for the limits of time and size. A server that has trouble is asked again.
@@ -65,29 +65,11 @@ func (r *reader) fetch(path, name string) (again bool, err error) {
 	}
 	response, err := fetcher.Do(request)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", name, ExplainUnanswered(err))
+		return false, fmt.Errorf("%s: %w", name, message.Unanswered(err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return response.StatusCode >= 500, fmt.Errorf("%s: the server answers %s", name, response.Status)
 	}
 	return false, r.add(name, io.Reader(response.Body))
-}
-
-// ExplainUnanswered says why a request has no answer, without the request, which Go's errors repeat.
-func ExplainUnanswered(err error) error {
-	var name *net.DNSError
-	var number syscall.Errno
-	var unanswered *url.Error
-	switch {
-	case errors.As(err, &name):
-		return fmt.Errorf("%s is no host's name here", name.Name)
-	case errors.As(err, &number):
-		return number
-	case errors.As(err, &unanswered) && unanswered.Timeout():
-		return errors.New("it takes too long")
-	case errors.As(err, &unanswered):
-		return unanswered.Err
-	}
-	return err
 }

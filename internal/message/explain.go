@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"strings"
 	"syscall"
 )
@@ -45,6 +46,9 @@ func visitErrors(err error, visit func(error)) {
 	}
 }
 
+// noHost is said of a name that leads to no address.
+const noHost = "is no host's name here"
+
 func explainFile(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -64,7 +68,7 @@ func explainHost(failed *net.OpError) (name, why string) {
 	case failed.Op != "dial":
 		return "", ""
 	case errors.As(failed, &unknown):
-		return unknown.Name, "is no host's name here"
+		return unknown.Name, noHost
 	case failed.Addr == nil:
 		return "", ""
 	case errors.As(failed, &number):
@@ -74,4 +78,22 @@ func explainHost(failed *net.OpError) (name, why string) {
 	default:
 		return "", ""
 	}
+}
+
+// Unanswered says why a request over HTTP has no answer, without the request, which Go's errors repeat.
+func Unanswered(err error) error {
+	var name *net.DNSError
+	var number syscall.Errno
+	var unanswered *url.Error
+	switch {
+	case errors.As(err, &name):
+		return errors.New(name.Name + " " + noHost)
+	case errors.As(err, &number):
+		return number
+	case errors.As(err, &unanswered) && unanswered.Timeout():
+		return errors.New("it takes too long")
+	case errors.As(err, &unanswered):
+		return unanswered.Err
+	}
+	return err
 }
