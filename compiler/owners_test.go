@@ -116,7 +116,7 @@ func TestOwners(t *testing.T) {
 				t.Errorf("owners: %q\nwant %q", got, c.owners)
 			}
 			if result.Unacknowledged != c.unacknowledged {
-				t.Errorf("unsettled: %v", result.Unacknowledged)
+				t.Errorf("unacknowledged: %v", result.Unacknowledged)
 			}
 			if want := []PodAt{{HostKey: one, UID: "uid-1"}, {HostKey: two, UID: "uid-2"}}; !slices.Equal(result.Pods, want) {
 				t.Errorf("pods: %v", result.Pods)
@@ -180,7 +180,7 @@ func followOwners(t *testing.T, input string) {
 		}
 		compareFollowedResults(t, fmt.Sprint(i), got, want)
 		if !slices.Equal(got.Pods, want.Pods) || got.Unacknowledged != want.Unacknowledged {
-			t.Errorf("step %d: pods %v, unsettled %v; want %v, %v", i, got.Pods, got.Unacknowledged, want.Pods, want.Unacknowledged)
+			t.Errorf("step %d: pods %v, unacknowledged %v; want %v, %v", i, got.Pods, got.Unacknowledged, want.Pods, want.Unacknowledged)
 		}
 	}
 }

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/limpet-proxy/limpet/internal/message"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/limpet-proxy/limpet/internal/message"
 )
 
 // connect reads from a kubeconfig, or where kubectl looks for one, how to reach the API server, and the context's

@@ -79,7 +79,7 @@ func TestKeysInSecret(t *testing.T) {
 	stays("a ring that a person wrote")
 
 	c.setRing(t, `{"keys":[]}`)
-	eventually(t, "the bad ring is told", func() bool { return strings.Contains(s.Output(), "the key ring is no good, and the last one stays") })
+	eventually(t, "the bad ring is told", func() bool { return strings.Contains(s.Output(), "the key ring is invalid, and the last one stays") })
 	stays("a ring that is none")
 
 	old := strings.Replace(next, `"id":"next"`, fmt.Sprintf(`"id":"next","notBefore":%q`, time.Now().Add(-40*24*time.Hour).UTC().Format(time.RFC3339)), 1)

@@ -240,7 +240,7 @@ func TestTLSInSecret(t *testing.T) {
 	}
 
 	c.set(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: xds-mtls, namespace: default}\ntype: kubernetes.io/tls\nstringData: {ca.crt: none}\n")
-	eventually(t, "the broken Secret is told", func() bool { return strings.Contains(s.Output(), "a Secret is no good, and what it held before stays") })
+	eventually(t, "the broken Secret is told", func() bool { return strings.Contains(s.Output(), "a Secret is invalid, and what it held before stays") })
 	if err := as(next, second); err != nil {
 		t.Errorf("a broken Secret changes something: %v", err)
 	}

@@ -148,15 +148,15 @@ func (p *pass) listFiles() []string {
 	return names
 }
 
-// Addresses that have passed to other pods are settled once all Envoys know it. The controller checks soon, then less
-// and less often: nothing but forgetting the difference is left to do then.
+// Addresses that have passed to other pods are acknowledged once all Envoys know it. The controller checks soon, then
+// less and less often: nothing but forgetting the difference is left to do then.
 const (
 	confirmSoon = 100 * time.Millisecond
 	confirmLate = time.Minute
 )
 
-// confirm forgets which addresses are not settled, if all Envoys that are connected have the session policies that they
-// are served last.
+// confirm forgets which addresses are not acknowledged, if all Envoys that are connected have the session policies that
+// they are served last.
 func (c *Controller) confirm() error {
 	isBehind := func(s xds.ClientStatus) bool { return !c.Server.HasLatestRoutes(s) }
 	r := &c.remembered
@@ -168,7 +168,7 @@ func (c *Controller) confirm() error {
 	return err
 }
 
-// awaitAcknowledged has another pass made soon if there are addresses that are not settled.
+// awaitAcknowledged has another pass made soon if there are addresses that are not acknowledged.
 func (c *Controller) awaitAcknowledged(p *pass) {
 	r := &c.remembered
 	if !p.result.Unacknowledged || !c.Memory.Owners.IsPending() {

@@ -133,7 +133,7 @@ func (k *Keyring) follow(ctx context.Context, client *typedcorev1.CoreV1Client) 
 			return
 		}
 		if err := k.take(secret); err != nil {
-			k.tellFault("the key ring is no good, and the last one stays: " + err.Error())
+			k.tellFault("the key ring is invalid, and the last one stays: " + err.Error())
 			return
 		}
 		k.Changed()

@@ -61,7 +61,8 @@ func (c *client) isWithheld(t Type, r *Resource) bool {
 	})
 }
 
-// hasAll tells whether everything of types is settled; hasAsked leaves out what the Envoy has not asked for.
+// hasAll tells whether the Envoy has acknowledged or refused everything of types; hasAsked leaves out what the Envoy
+// has not asked for.
 func (c *client) hasAll(types ...Type) bool { return c.has(types, false) }
 
 func (c *client) hasAsked(types ...Type) bool { return c.has(types, true) }

@@ -15,7 +15,7 @@ import (
 // Snapshot is everything that the proxies of a Gateway ought to have, each resource of which is referred to. It does
 // not change once it is made.
 type Snapshot struct {
-	// Generation is a hash of all of it, as it is once everything is settled.
+	// Generation is a hash of all of it, as it is once Envoys know whose addresses endpoints are.
 	Generation string
 	// Since is when the change was seen that led to it.
 	Since time.Time

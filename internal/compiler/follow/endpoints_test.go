@@ -67,7 +67,7 @@ func TestLaneEqualsPart(t *testing.T) {
 		"one more":                   {change: []string{"\nendpoints:\n-", "\nendpoints:\n- {addresses: [10.0.0.9]}\n-"}},
 		"an owner":                   {change: moves, owners: reused, renewed: true},
 		"an owner who is not asked":  {first: with("identity: Address"), change: moves, owners: reused},
-		"an unsettled owner":         {first: with("identity: Address"), change: moves, owners: unacknowledged(reused)},
+		"an unacknowledged owner":    {first: with("identity: Address"), change: moves, owners: unacknowledged(reused)},
 		"the name of a host":         {first: with("identity: Name"), change: moves, renewed: true},
 		"a revoked host":             {first: with(`revocation: {backends: ["shop/cart:80 before 2024-01-01T00:00:00Z"]}`), change: moves, renewed: true},
 		"another backend is revoked": {first: with(`revocation: {backends: ["shop/idle:80 before 2024-01-01T00:00:00Z"]}`), change: moves},

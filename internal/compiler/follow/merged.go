@@ -24,8 +24,8 @@ type merged struct {
 	gateways     map[string]*servedGateway
 	gatewayNames []gatewayName
 	policies     map[string]*policyconfig.Policy
-	// draining, untils and pods are what clusters of parts remember, unsettled counts those that are, and podsAt has the
-	// uids of the pods at each address.
+	// draining, untils and pods are what clusters of parts remember, unacknowledged counts those that are not
+	// acknowledged, and podsAt has the uids of the pods at each address.
 	draining       map[ir.HostKey]int
 	untils         map[time.Time]int
 	pods           counted[ir.PodAt]

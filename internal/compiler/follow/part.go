@@ -59,14 +59,14 @@ func newStepCaches() stepCaches { return stepCaches{pipeline.NewCache(), envoy.N
 // analyze takes the steps before the emitter for a part of the input. Without what parts share it is the base's, which
 // makes that.
 func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*groupPart, *pipeline.Part) {
-	p, framed := &groupPart{report: rep}, in.Shared == nil
+	p, isBase := &groupPart{report: rep}, in.Shared == nil
 	in.Settings, in.Targets = s.settings.Steps, s.objects.targets
 	in.Listening, in.HeldNames = s.listening, s.holders.names
 	in.Layout = s.layout.Layout
 	in.Nodes = s.nodes
 	in.Selection, in.Draining, in.Owners = s.selected.now, m.draining(), m.knownOwners()
 	in.Policy.AncestorLimit = func(reaching ancestors.Input) *ancestors.Limit {
-		if p.reach = ancestors.FindReach(reaching); framed {
+		if p.reach = ancestors.FindReach(reaching); isBase {
 			p.taken = ancestors.CountTaken(reaching)
 		}
 		return ancestors.NewLimit(reaching, s.ancestorLimits.reached)
@@ -83,7 +83,7 @@ func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*
 		Attachments: made.Topology.Attachments, Paths: made.Decisions.Paths, Renames: made.Decisions.Renames,
 		Traffic: made.Traffic,
 	}
-	if framed {
+	if isBase {
 		p.attachments = made.Decisions.Attachments
 	}
 	if s.settings.KeepHolders {

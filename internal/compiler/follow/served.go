@@ -38,7 +38,7 @@ func (m *merged) findGateway(key string) *servedGateway {
 // usage counts what leads to clusters.
 type usage struct {
 	counted[string]
-	// names are those of clusters with users, in order, as of the last settle. The list does not change once it is made.
+	// names are those of clusters with users, in order, as of the last update. The list does not change once it is made.
 	names []string
 }
 
@@ -68,7 +68,7 @@ func (u *usage) update() (changed bool) {
 }
 
 // Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same
-// value. Served says what the proxies of a Gateway tell of its requests.
+// value. Telemetry says what the proxies of a Gateway log and trace.
 func (s *State) Served(keys Keys, telemetry func(gateway string) envoy.Telemetry) ([]*envoy.Served, error) {
 	return s.merged.serve(keys, telemetry)
 }
@@ -152,12 +152,12 @@ func (m *merged) serveGateway(
 	next := *was
 	isOther := g.hasOtherBase(s.listeners, listeners, telemetry)
 	if isOther {
-		framed, err := g.assembly.ServeBase(key, listeners, telemetry)
+		based, err := g.assembly.ServeBase(key, listeners, telemetry)
 		if err != nil {
 			return err
 		}
-		framed.Routes, framed.Clusters, framed.Endpoints = was.Routes, was.Clusters, was.Endpoints
-		next = *framed
+		based.Routes, based.Clusters, based.Endpoints = was.Routes, was.Clusters, was.Endpoints
+		next = *based
 	}
 	routes, err := m.packRoutes(g, listeners, next.Sharded, s)
 	if err != nil {

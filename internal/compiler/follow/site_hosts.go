@@ -26,7 +26,7 @@ type siteHosts struct {
 
 	empty   map[string]*ir.Host // those that are there without any route
 	texts   map[string]*envoy.HostText
-	written map[string]*envoy.HostText // of the shell's
+	written map[string]*envoy.HostText // of empty
 	keyed   keyedHosts
 	among   []string // domains, the more specific first
 	after   []string
