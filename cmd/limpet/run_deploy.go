@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -43,9 +42,6 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	modulePath, err := rc.config.filter.pathUnder(dir)
 	if err != nil {
 		return nil, err
-	}
-	if len(shardFiles()) > 0 {
-		rc.config.shards = filepath.Join(dir, shardName)
 	}
 	d := &deployment{own: &ownEnvoy{stderr: c.ErrOrStderr()}}
 	d.server = xds.NewServer(xds.Options{

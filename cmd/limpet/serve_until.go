@@ -61,7 +61,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	if err != nil {
 		return err
 	}
-	if sc.config.shards, err = sc.shardPath(); err != nil {
+	if sc.config.shards, err = sc.config.filter.shardPath(); err != nil {
 		return err
 	}
 	followed := &controller.Controller{

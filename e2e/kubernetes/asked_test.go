@@ -92,7 +92,7 @@ func (c *cluster) checkAsked(t *testing.T) {
 		reads string
 		says  string
 	}{
-		{[]string{"check", "-A", "--system-namespace", "asked"}, "/secrets?", "Gateway asked/edge"},
+		{[]string{"check", "-n", "asked", "--system-namespace", "asked"}, "/secrets?", "Gateway asked/edge"},
 		{[]string{"describe", "httproute/asked/first", "--system-namespace", "asked"}, "/secrets?", "CART"},
 		{[]string{"inspect", "-A", "--controller-name", "limpet.dev/asked"}, "/secrets?", "pinned"},
 		{[]string{"revoke", "-A", "--controller-name", "limpet.dev/asked"}, "/secrets?", "revocation:"},
