@@ -45,16 +45,18 @@ const maxNamed = 10
 
 // NewClasses makes one.
 func NewClasses(s *Source, controller string, log *slog.Logger) *Classes {
-	return &Classes{
+	c := &Classes{
 		Source:     s,
 		Controller: controller,
 		Log:        log,
 		wake:       make(chan struct{}, 1),
 		reported:   map[types.UID]string{},
 	}
+	s.tellOf(c.Wake, classKind, gatewayKind)
+	return c
 }
 
-// Wake says that classes or Gateways may have changed.
+// Wake has all classes looked at again.
 func (c *Classes) Wake() { wake(c.wake) }
 
 // Run keeps them until ctx ends.

@@ -77,14 +77,16 @@ const (
 
 // NewProxies makes one that follows nothing yet.
 func NewProxies(s *Source, log *slog.Logger) *Proxies {
-	return &Proxies{
+	p := &Proxies{
 		Source: s, Log: log, wake: make(chan struct{}, 1), stores: map[schema.GroupVersionKind]cache.Indexer{},
 		applied: map[types.UID]map[string]appliedObject{}, failures: map[string]string{},
 		accounts: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil),
 	}
+	s.tellOf(p.Wake, proxyConfigKind, classKind, gatewayKind)
+	return p
 }
 
-// Wake says that Gateways may have changed.
+// Wake has all Gateways looked at again.
 func (p *Proxies) Wake() { wake(p.wake) }
 
 // Start begins to follow the objects, and returns when it has all that exist.

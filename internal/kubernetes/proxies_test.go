@@ -27,7 +27,7 @@ func newOwned(namespace, address string) *unstructured.Unstructured {
 
 // TestAccountOfProxies: a Gateway's proxies run as a service account that is there already only if that says so.
 func TestAccountOfProxies(t *testing.T) {
-	p := NewProxies(nil, nil)
+	p := NewProxies(NewSource(nil, nil), nil)
 	labelled := object{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "envoys"}}
 	if err := p.accounts.Add(&labelled); err != nil {
 		t.Fatal(err)

@@ -91,3 +91,31 @@ func TestWrittenStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestTold holds that whoever asks is told of each change of a kind, but not of statuses: the number of a Gateway's proxies changes nothing
+// that is served, and no status.
+func TestTold(t *testing.T) {
+	s, told := NewSource(nil, nil), 0
+	s.tellOf(func() { told++ }, proxyConfigKind)
+	config := func(text, status string) *object {
+		return &object{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "o"}, text: []byte(text), status: []byte(status)}
+	}
+	for i, c := range []struct {
+		kind schema.GroupKind
+		o    *object
+		want int
+	}{
+		{proxyConfigKind, config("2", ""), 1},
+		{proxyConfigKind, config("5", ""), 2},
+		{proxyConfigKind, config("5", "{}"), 2},
+		{gatewayKind, config("5", ""), 2},
+	} {
+		if s.set(t.Context(), c.kind, c.o); told != c.want {
+			t.Errorf("change %d: told %d times, want %d", i, told, c.want)
+		}
+	}
+	s.Touch()
+	if s.remove(t.Context(), proxyConfigKind, config("5", "{}")); told != 4 {
+		t.Errorf("told %d times in all", told)
+	}
+}

@@ -154,7 +154,7 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	s.followPods(ctx)
 	switch {
 	case before == nil, !bytes.Equal(before.text, o.text):
-		s.noteChange()
+		s.noteChangeOf(kind)
 	case !bytes.Equal(before.status, o.status) && !s.writing[name]:
 		s.restate(name)
 	}
@@ -183,7 +183,7 @@ func (s *Source) remove(ctx context.Context, kind schema.GroupKind, sent any) {
 	if known && ctx.Err() == nil && s.objects[nameSource(kind.Kind, o)] != nil {
 		s.forget(nameSource(kind.Kind, o))
 		s.followPods(ctx)
-		s.noteChange()
+		s.noteChangeOf(kind)
 	}
 }
 
@@ -198,7 +198,7 @@ func (s *Source) unfollow(ctx context.Context, kind schema.GroupKind, w *watch) 
 		}
 	}
 	s.followPods(ctx)
-	s.noteChange()
+	s.noteChangeOf(kind)
 }
 
 func (s *Source) forget(name string) {
