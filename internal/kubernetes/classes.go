@@ -52,7 +52,7 @@ func NewClasses(s *Source, controller string, log *slog.Logger) *Classes {
 		wake:       make(chan struct{}, 1),
 		reported:   map[types.UID]string{},
 	}
-	s.tellOf(c.Wake, classKind, gatewayKind)
+	s.addHook(c.Wake, classKind, gatewayKind)
 	return c
 }
 

@@ -82,7 +82,7 @@ func NewProxies(s *Source, log *slog.Logger) *Proxies {
 		applied: map[types.UID]map[string]appliedObject{}, failures: map[string]string{},
 		accounts: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil),
 	}
-	s.tellOf(p.Wake, proxyConfigKind, classKind, gatewayKind)
+	s.addHook(p.Wake, proxyConfigKind, classKind, gatewayKind)
 	return p
 }
 

@@ -45,8 +45,8 @@ type Source struct {
 	writing map[string]bool // objects whose statuses are being written
 	// restated are the objects of whose statuses others have written something.
 	restated map[apiobject.Ref]bool
-	// told are called when an object of a kind has come, is another one, or has gone.
-	told map[schema.GroupKind][]func()
+	// hooks are called when an object of a kind has come, is another one, or has gone.
+	hooks map[schema.GroupKind][]func()
 	// references counts the objects that refer to a Secret or ConfigMap, by its name; reading are those that are being
 	// read, true for once more after that, and wasRead has a value when one was.
 	references map[string]int
@@ -71,7 +71,7 @@ func NewSource(client dynamic.Interface, log *slog.Logger) *Source {
 		objects: map[string]*object{}, touched: map[string]bool{}, watches: map[schema.GroupKind]*watch{},
 		writing:    map[string]bool{},
 		restated:   map[apiobject.Ref]bool{},
-		told:       map[schema.GroupKind][]func(){},
+		hooks:      map[schema.GroupKind][]func(){},
 		references: map[string]int{}, reading: map[string]bool{}, wasRead: make(chan struct{}, 1),
 		readers: make(chan struct{}, mostReaders), away: map[schema.GroupVersionResource]Fault{},
 	}
@@ -150,8 +150,8 @@ func (s *Source) Touch() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.noteChange()
-	for kind := range s.told {
-		s.tell(kind)
+	for kind := range s.hooks {
+		s.callHooks(kind)
 	}
 }
 
@@ -165,22 +165,22 @@ func (s *Source) noteChange() {
 // noteChangeOf is noteChange for an object of a kind.
 func (s *Source) noteChangeOf(kind schema.GroupKind) {
 	s.noteChange()
-	s.tell(kind)
+	s.callHooks(kind)
 }
 
-func (s *Source) tell(kind schema.GroupKind) {
-	for _, tell := range s.told[kind] {
-		tell()
+func (s *Source) callHooks(kind schema.GroupKind) {
+	for _, hook := range s.hooks[kind] {
+		hook()
 	}
 }
 
-// tellOf has somebody told of each change of objects of some kinds, and of what is read together with them, whatever
+// addHook has a function called after each change of objects of some kinds, and of what is read together with them, whatever
 // that means for what is served. It must not wait.
-func (s *Source) tellOf(tell func(), kinds ...schema.GroupKind) {
+func (s *Source) addHook(hook func(), kinds ...schema.GroupKind) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, kind := range kinds {
-		s.told[kind] = append(s.told[kind], tell)
+		s.hooks[kind] = append(s.hooks[kind], hook)
 	}
 }
 

@@ -92,11 +92,11 @@ func TestWrittenStatus(t *testing.T) {
 	}
 }
 
-// TestTold holds that whoever asks is told of each change of a kind, but not of statuses: the number of a Gateway's proxies changes nothing
+// TestHooks holds that hooks are called for each change of their kinds, but not of statuses: the number of a Gateway's proxies changes nothing
 // that is served, and no status.
-func TestTold(t *testing.T) {
-	s, told := NewSource(nil, nil), 0
-	s.tellOf(func() { told++ }, proxyConfigKind)
+func TestHooks(t *testing.T) {
+	s, calls := NewSource(nil, nil), 0
+	s.addHook(func() { calls++ }, proxyConfigKind)
 	config := func(text, status string) *object {
 		return &object{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "o"}, text: []byte(text), status: []byte(status)}
 	}
@@ -110,12 +110,12 @@ func TestTold(t *testing.T) {
 		{proxyConfigKind, config("5", "{}"), 2},
 		{gatewayKind, config("5", ""), 2},
 	} {
-		if s.set(t.Context(), c.kind, c.o); told != c.want {
-			t.Errorf("change %d: told %d times, want %d", i, told, c.want)
+		if s.set(t.Context(), c.kind, c.o); calls != c.want {
+			t.Errorf("after change %d: %d calls, want %d", i, calls, c.want)
 		}
 	}
 	s.Touch()
-	if s.remove(t.Context(), proxyConfigKind, config("5", "{}")); told != 4 {
-		t.Errorf("told %d times in all", told)
+	if s.remove(t.Context(), proxyConfigKind, config("5", "{}")); calls != 4 {
+		t.Errorf("%d calls in all", calls)
 	}
 }
