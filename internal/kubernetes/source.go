@@ -174,8 +174,8 @@ func (s *Source) callHooks(kind schema.GroupKind) {
 	}
 }
 
-// addHook has a function called after each change of objects of some kinds, and of what is read together with them, whatever
-// that means for what is served. It must not wait.
+// addHook has a function called with each change of objects of some kinds, or of what is read together with them,
+// whatever that means for what is served. It must not wait.
 func (s *Source) addHook(hook func(), kinds ...schema.GroupKind) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
