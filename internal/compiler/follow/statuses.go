@@ -163,8 +163,23 @@ func (s *State) takeMarked() (marked map[object.Ref]bool, all bool) {
 	delete(marked, object.Ref{}) // of a file
 	for ref := range maps.Clone(marked) {
 		if set := s.objects.sets[ref]; set != nil { // it is written with its Gateway
-			marked[object.ParseKey(object.KindGateway, resource.GatewayOf(set))] = true
+			marked[ofGateway(set)] = true
 		}
 	}
+	s.addSets(marked)
 	return marked, all
+}
+
+// addSets adds to some objects the ListenerSets of Gateways that are among them: they are written together.
+func (s *State) addSets(some map[object.Ref]bool) {
+	for ref, set := range s.objects.sets {
+		if some[ofGateway(set)] {
+			some[ref] = true
+		}
+	}
+}
+
+// ofGateway is the Gateway of a ListenerSet.
+func ofGateway(set *resource.ListenerSet) object.Ref {
+	return object.ParseKey(object.KindGateway, resource.GatewayOf(set))
 }
