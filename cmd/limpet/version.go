@@ -39,10 +39,8 @@ func printVersion(out io.Writer) error {
 		filterVersion(wasmName),
 	)
 	for _, arch := range nativeArchs {
-		for _, name := range []string{nativeName(arch), embeddedShard(arch)} {
-			if isEmbedded(name) {
-				lines += fmt.Sprintf("%s %s\n", name, filterVersion(name))
-			}
+		if name := nativeName(arch); isEmbedded(name) {
+			lines += fmt.Sprintf("%s %s\n", name, filterVersion(name))
 		}
 	}
 	if image, err := makeImage(); err == nil {

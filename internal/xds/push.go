@@ -68,8 +68,7 @@ func (c *client) pushRemovals(t Type, now time.Time) {
 	}
 	var gone []string
 	for name := range c.dirty[t] {
-		isGone := (k.has[name] != "" || k.unsure[name]) && c.target.findResource(t, name) == nil
-		if isGone && !c.isReady(t, name) && (t != ScopedRoutes || c.hasLeft(name, now)) {
+		if (k.has[name] != "" || k.unsure[name]) && c.target.findResource(t, name) == nil && !c.isReady(t, name) {
 			gone = append(gone, name)
 		}
 	}
