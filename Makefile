@@ -21,7 +21,13 @@ COMMAND_TAGS := -tags kustomize_disable_go_plugin_support
 FILTER_SOURCES := go.mod go.sum tools/limpet-wasm.json tools/linked.sha256 $(shell find filter policy-config token -name '*.go' ! -name '*_test.go' ! -path 'filter/wasmtest/*')
 COMMAND_SOURCES := go.mod go.sum $(shell find cmd compiler filter internal policy-config token wasmimage -name '*.go' ! -name '*_test.go')
 
-FILTERS := cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json
+# A TinyGo of one's own need not come with clang: limpet has no shards then, but with modules that are there.
+ifdef TINYGO
+SHARDS := $(wildcard cmd/limpet/filters/limpet-shard-*.so)
+else
+SHARDS := cmd/limpet/filters/limpet-shard-amd64.so cmd/limpet/filters/limpet-shard-arm64.so
+endif
+FILTERS := cmd/limpet/filters/limpet.wasm cmd/limpet/filters/limpet.spdx.json $(SHARDS)
 
 PEERS := dist/peers/tinygo.wasm dist/peers/rust.wasm
 NATIVE_PEERS := dist/peers/libempty.so dist/peers/librust.so
@@ -134,7 +140,7 @@ conformance-envoy-gateway: build bin/envoy-gateway ## the tests of session persi
 	@$(ON_KUBERNETES) ENVOY_GATEWAY=bin/envoy-gateway conformance/run.sh $(TESTS)
 
 .PHONY: build
-build: bin/limpet bin/demo bin/browser $(if $(TINYGO),,dist/sharded/limpet-shard-1.so) ## build bin/limpet and dist/limpet.wasm
+build: bin/limpet bin/demo bin/browser $(if $(SHARDS),dist/limpet-shard-1.so) ## build bin/limpet and dist/limpet.wasm
 
 .PHONY: tools
 tools: ## install TinyGo and Envoy into the per-user cache, find a browser or install one, and print where they are
@@ -333,6 +339,9 @@ cmd/limpet/filters/%: dist/%
 cmd/limpet/filters/liblimpet-%.so: dist/native/%/liblimpet.so
 	@cp $< $@.partial && mv $@.partial $@
 
+cmd/limpet/filters/limpet-shard-%.so: dist/shard/%/limpet-shard.so
+	@cp $< $@.partial && mv $@.partial $@
+
 # Its packages need no filter, so that they can be compiled while that is built. No -trimpath: what vet, lint and tests compile is the same
 # then, and is compiled once. A release's binaries have it (tools/release).
 dist/compiled: $(COMMAND_SOURCES)
@@ -452,9 +461,8 @@ dist/shard/sanitized/limpet-shard.so: $(SHARD_C)
 	@mkdir -p $(@D)
 	@cc -std=gnu2x -O1 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter $(SANITIZE) -shared -o $@.partial $< && mv $@.partial $@
 
-# A folder of the filters in which Envoys find it, too. A TinyGo of one's own need not come with clang: there is none then.
-dist/sharded/limpet-shard-1.so: dist/shard/$(NATIVE_ARCH)/limpet-shard.so
-	@mkdir -p $(@D) && ln -sf ../limpet.wasm ../liblimpet.so $(@D)
+# Beside dist/limpet.wasm it has the name by which Envoys know it.
+dist/limpet-shard-1.so: dist/shard/$(NATIVE_ARCH)/limpet-shard.so
 	@cp $< $@.partial && mv $@.partial $@
 
 dist/shard/%/limpet-shard.so: $(SHARD_C)

@@ -13,7 +13,9 @@ import (
 func TestShardsCross(t *testing.T) {
 	t.Parallel()
 	pods := harness.Backends(t, "a", "b", "c")
-	s := serveWith(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.WithoutShards(t))
+	s := harness.Serve(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.NewRing("k"))
+	s.Terminate(t)
+	s.ServeFrom(t, harness.WithoutShards(t)...)
 	envoy := s.Bootstrap(t).Start(t)
 	s.AwaitAcknowledged(t)
 	clients := beginSessions(t, envoy, 12)
@@ -38,7 +40,7 @@ func TestShardsCross(t *testing.T) {
 	tally := clients.During(func() {
 		is("whole: ")
 		s.Terminate(t)
-		s.ServeFrom(t, harness.WithShards(t)...)
+		s.ServeAgain(t)
 		is("sharded")
 		grow(200)
 		grow(10)

@@ -26,7 +26,7 @@ func TestShardsRefused(t *testing.T) {
 			Name: fmt.Sprintf("r%d", i), Hostnames: []string{shardHost(i)}, Rules: []harness.Rule{harness.PlainRule("odd"+fmt.Sprint(i), "pods")},
 		})
 	}
-	s := serveWith(t, d, harness.WithShards(t))
+	s := harness.Serve(t, d, harness.NewRing("k"))
 	bootstrap := s.Bootstrap(t)
 	allowSmallPrograms(t, bootstrap)
 	envoy := bootstrap.Start(t)

@@ -18,15 +18,6 @@ import (
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
 
-// serveWith is harness.Serve with flags for the filter.
-func serveWith(t *testing.T, documents harness.Documents, filter []string) *harness.Serving {
-	t.Helper()
-	s := harness.Serve(t, documents, harness.NewRing("k"))
-	s.Terminate(t)
-	s.ServeFrom(t, filter...)
-	return s
-}
-
 // TestShards asks an Envoy with a table of routes for each shard and one with a whole table the same random requests, over random
 // configurations with hosts under wildcards and without, and wants the same answers: whatever the spelling of the host, from plain HTTP
 // and TLS, over HTTP/1.1 and as a gRPC client does. Mirrors get as many copies.
@@ -90,11 +81,13 @@ func newShardWorld(t *testing.T) *shardWorld {
 	for _, hostname := range []string{"", "*.example.com", "a.example.com"} {
 		documents.Sites = append(documents.Sites, harness.Site{Hostname: hostname, Certificate: w.certificate})
 	}
-	for s, filter := range map[*side][]string{&w.sharded: harness.WithShards(t), &w.whole: harness.WithoutShards(t)} {
+	for _, s := range []*side{&w.sharded, &w.whole} {
 		mirrors, own := harness.Backends(t, "c"), documents
 		own.Services = append(slices.Clip(documents.Services), harness.Service{Name: "mirror", Backends: mirrors})
-		s.Serving, s.mirror = serveWith(t, own, filter), mirrors[0]
+		s.Serving, s.mirror = harness.Serve(t, own, harness.NewRing("k")), mirrors[0]
 	}
+	w.whole.Terminate(t)
+	w.whole.ServeFrom(t, harness.WithoutShards(t)...)
 	for s, want := range map[*side]string{&w.sharded: "sharded", &w.whole: "whole: "} {
 		s.envoy = s.Bootstrap(t).Start(t)
 		s.AwaitAcknowledged(t)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ ready. It returns when no client has a connection any more, but not before
 at the latest. Managed proxies have it as their preStop hook.
 
 With --install it copies limpet to a file, where the Envoy's container finds it,
-and does nothing else.`
+and limpet-shard-1.so beside it, and does nothing else.`
 
 // drainCommand is "limpet drain".
 type drainCommand struct {
@@ -66,7 +67,7 @@ func (dc *drainCommand) checkFlags(c *cobra.Command, args []string) error {
 
 func (dc *drainCommand) run(c *cobra.Command) error {
 	if dc.install != "" {
-		return installSelf(dc.install)
+		return install(dc.install)
 	}
 	begun := time.Now()
 	ctx, stop := context.WithTimeout(context.Background(), dc.timeout)
@@ -132,8 +133,12 @@ func (dc *drainCommand) countConnections(ctx context.Context) (open int, err err
 	return open, err
 }
 
-// installSelf copies this program to a file, which is whole or not there.
-func installSelf(to string) error {
+// install copies this program to a file, which is whole or not there, and puts the module beside it by which routes
+// have shards.
+func install(to string) error {
+	if err := atomicfile.WriteAll(filepath.Dir(to), shardFiles()); err != nil {
+		return err
+	}
 	own, err := os.Executable()
 	if err != nil {
 		return err

@@ -18,6 +18,9 @@ const testModule = "the filter's module"
 // testNative stands in for the native one.
 const testNative = "the native filter"
 
+// testShard stands in for the module by which routes have shards.
+const testShard = "the module for shards"
+
 // testSBOM stands in for its bill of materials.
 const testSBOM = "{\"spdxVersion\": \"SPDX-2.3\"}\n"
 
@@ -31,10 +34,12 @@ func TestMain(m *testing.M) {
 // testedMain is limpet as "make build" makes it, or with NO_WASM as a fresh clone does.
 func testedMain() {
 	filterFiles = fstest.MapFS{
-		"filters/limpet.wasm":        {Data: []byte(testModule)},
-		"filters/liblimpet-amd64.so": {Data: []byte(testNative)},
-		"filters/liblimpet-arm64.so": {Data: []byte(testNative + " for arm64")},
-		"filters/limpet.spdx.json":   {Data: []byte(testSBOM)},
+		"filters/limpet.wasm":           {Data: []byte(testModule)},
+		"filters/liblimpet-amd64.so":    {Data: []byte(testNative)},
+		"filters/liblimpet-arm64.so":    {Data: []byte(testNative + " for arm64")},
+		"filters/limpet-shard-amd64.so": {Data: []byte(testShard)},
+		"filters/limpet-shard-arm64.so": {Data: []byte(testShard)},
+		"filters/limpet.spdx.json":      {Data: []byte(testSBOM)},
 	}
 	if os.Getenv("NO_WASM") != "" {
 		filterFiles = fstest.MapFS{"filters/README.md": {}}

@@ -204,7 +204,7 @@ func (rc *runCommand) files(dir string) ([]atomicfile.File, error) {
 		}
 		files = append(files, filter)
 	}
-	return files, nil
+	return append(files, shardFiles()...), nil
 }
 
 // write makes the folder, with the files in it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -43,9 +44,13 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	if err != nil {
 		return nil, err
 	}
+	if len(shardFiles()) > 0 {
+		rc.config.shards = filepath.Join(dir, shardName)
+	}
 	d := &deployment{own: &ownEnvoy{stderr: c.ErrOrStderr()}}
 	d.server = xds.NewServer(xds.Options{
 		Deadline: runDeadline, Identify: xds.IdentifyAs(envoy.AllGateways), Log: d.own, Judge: rc.config.filter.judgeEnvoy,
+		HasModule: rc.config.shards != "",
 	})
 	d.own.server = d.server
 	if err := rc.config.input.readOnce(c.InOrStdin(), c.ErrOrStderr()); err != nil {

@@ -61,9 +61,11 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	if err != nil {
 		return err
 	}
-	if sc.config.shards, err = sc.config.filter.shardPath(); err != nil {
+	shards, seesShards, err := sc.shardPath()
+	if err != nil {
 		return err
 	}
+	sc.config.shards = shards
 	followed := &controller.Controller{
 		Memory: known, Published: traces.Compiled, Compiled: serve.NewCompileMetrics(registry),
 		Options: sc.modules.options(sc.config.envoyOptions(cmp.Or(sc.modules.path, sc.config.filter.place))),
@@ -77,6 +79,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 			Answered: followed.Answered,
 		}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
 		Debounce: sc.debounce(), Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judgeEnvoy,
+		HasModule: seesShards,
 	})
 	followed.Server = server
 	serve.RegisterInputMetric(registry, sc.inputStatus(followed))

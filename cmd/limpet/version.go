@@ -39,8 +39,10 @@ func printVersion(out io.Writer) error {
 		filterVersion(wasmName),
 	)
 	for _, arch := range nativeArchs {
-		if name := nativeName(arch); isEmbedded(name) {
-			lines += fmt.Sprintf("%s %s\n", name, filterVersion(name))
+		for _, name := range []string{nativeName(arch), embeddedShard(arch)} {
+			if isEmbedded(name) {
+				lines += fmt.Sprintf("%s %s\n", name, filterVersion(name))
+			}
 		}
 	}
 	if image, err := makeImage(); err == nil {

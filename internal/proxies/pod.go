@@ -21,10 +21,12 @@ import (
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
-// The paths in Envoy's container.
+// HelperFolder is where Envoy's container has what "limpet drain --install" puts there.
+const HelperFolder = "/limpet/bin"
+
+// The other paths in Envoy's container.
 const (
-	helperFolder   = "/limpet/bin"
-	helperPath     = helperFolder + "/limpet"
+	helperPath     = HelperFolder + "/limpet"
 	serverFolder   = "/limpet/server"
 	identityFolder = "/limpet/identity"
 )
@@ -142,7 +144,7 @@ func (r *renderer) newHelper() corev1.Container {
 	return corev1.Container{
 		Name: "helper", Image: r.Settings.HelperImage, ImagePullPolicy: r.pullPolicy(),
 		Args:            []string{"drain", "--install", helperPath}, // of limpet, which is what its image runs
-		VolumeMounts:    []corev1.VolumeMount{{Name: "helper", MountPath: helperFolder}},
+		VolumeMounts:    []corev1.VolumeMount{{Name: "helper", MountPath: HelperFolder}},
 		SecurityContext: newSecurity(),
 	}
 }
@@ -200,7 +202,7 @@ func (r *renderer) newEnvoy(bootstrap string, drain, least time.Duration) corev1
 		},
 		Ports: []corev1.ContainerPort{{Name: "ready", ContainerPort: ReadyPort}},
 		VolumeMounts: []corev1.VolumeMount{
-			{Name: "helper", MountPath: helperFolder, ReadOnly: true},
+			{Name: "helper", MountPath: HelperFolder, ReadOnly: true},
 			{Name: "server", MountPath: serverFolder, ReadOnly: true},
 			{Name: "identity", MountPath: identityFolder, ReadOnly: true},
 		},

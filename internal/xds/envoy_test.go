@@ -174,6 +174,7 @@ type silent struct{}
 
 func (silent) staged(stage, time.Time, time.Duration) {}
 func (silent) rejected(Type, []string, string)        {}
+func (silent) tried(bool)                             {}
 
 func (e *fakeEnvoy) set(s *Snapshot) {
 	e.offer(s)
@@ -268,6 +269,15 @@ func (e *fakeEnvoy) run() {
 	}
 }
 
+// drain is the end of all listeners that have left.
+func (e *fakeEnvoy) drain() {
+	e.t.Helper()
+	e.log = append(e.log, "drained")
+	e.now = e.now.Add(drainTime)
+	e.pull()
+	e.run()
+}
+
 // words are those of what it has of a type that begin so.
 func (e *fakeEnvoy) words(t Type, prefix string) map[string]bool {
 	all := map[string]bool{}
@@ -350,6 +360,9 @@ func (e *fakeEnvoy) check() {
 		}
 	}
 	for name, scope := range e.has[ScopedRoutes] {
+		if e.latest.findResource(ScopedRoutes, name) == nil {
+			continue // for listeners that drain
+		}
 		content := string(scope.GetResource().GetValue())
 		for _, word := range strings.Fields(content) {
 			switch kind, what, _ := strings.Cut(word, ":"); {

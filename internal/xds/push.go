@@ -68,7 +68,8 @@ func (c *client) pushRemovals(t Type, now time.Time) {
 	}
 	var gone []string
 	for name := range c.dirty[t] {
-		if (k.has[name] != "" || k.unsure[name]) && c.target.findResource(t, name) == nil && !c.isReady(t, name) {
+		isGone := (k.has[name] != "" || k.unsure[name]) && c.target.findResource(t, name) == nil
+		if isGone && !c.isReady(t, name) && (t != ScopedRoutes || c.hasLeft(name, now)) {
 			gone = append(gone, name)
 		}
 	}

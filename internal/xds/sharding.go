@@ -8,10 +8,11 @@ import (
 )
 
 // An Envoy that loads a small module finds its routes by shard: its listeners have another form then, and scoped routes
-// take the place of tables of whole sites. Whether it does shows in a listener that takes no connections: an Envoy that
-// has no listeners gets it together with them, one that serves gets it before them, so that nothing that serves is
-// tried. So an Envoy crosses from one to the other when a listener changes, or is new, and what its listeners of before
-// ask for stays up to date.
+// take the place of tables of whole sites. Whether it does shows in a listener that takes no connections, the trial. An
+// Envoy that serves gets it alone, before its listeners change. One that has no listeners gets it with them: those that
+// have shards, if it is to be supposed that it loads the module, and otherwise those of whole sites, for if it refused
+// them it would be ready before it listens. So an Envoy crosses from one to the other when a listener changes, or is
+// new, and what its listeners of before ask for stays up to date.
 
 // sharding is how an Envoy finds its routes.
 type sharding int
@@ -65,7 +66,9 @@ func (c *client) trySharding(now time.Time) (tried bool) {
 	case !k.asked || k.pending != nil:
 		return now.Sub(c.begun) >= c.deadline && !c.isWaiting()
 	case len(k.has) == 0 && len(k.unsure) == 0:
-		c.decide(supposed, "")
+		if c.supposes {
+			c.decide(supposed, "")
+		}
 		return true
 	default:
 		c.send(Listener, []*Resource{trial}, nil, now)
@@ -87,7 +90,8 @@ func (c *client) recognizeSharding() {
 
 // addTrial puts the trial among the first listeners of an Envoy.
 func (c *client) addTrial(t Type, changed []*Resource) []*Resource {
-	if t != Listener || c.sharding != supposed {
+	isFirst := len(c.types[t].has) == 0 && len(c.types[t].unsure) == 0
+	if t != Listener || c.sharding != supposed && (c.sharding != undecided || !isFirst) {
 		return changed
 	}
 	if trial := c.shardTrial(); trial != nil {
@@ -128,6 +132,9 @@ func (c *client) judgeTrial(t Type, p *push, words string) (isAll bool) {
 // decide has everything looked at again that depends on it.
 func (c *client) decide(s sharding, words string) {
 	c.sharding, c.unsharded = s, words
+	if s == sharded || s == notSharded {
+		c.observe.tried(s == sharded)
+	}
 	for _, t := range []Type{Routes, ScopedRoutes, Listener} {
 		for _, r := range c.target.Resources(t) {
 			c.dirty.add(t, r.Name)
@@ -139,6 +146,20 @@ func (c *client) decide(s sharding, words string) {
 // scopes come all at once: Envoy's listeners wait for these, and for the tables that they lead to.
 func (c *client) isAhead(t Type, r *Resource) bool {
 	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == "" && len(c.types[ScopedRoutes].has) > 0
+}
+
+// drainTime is for how long listeners that Envoy has been told to drop serve those connections that they have, and a
+// little more: it is Envoy's --drain-time-s, of which nobody tells.
+const drainTime = 11 * time.Minute
+
+// hasLeft tells whether a scope that the target does not have can go: listeners that drain look for it, and Envoy would
+// answer 404.
+func (c *client) hasLeft(scope string, now time.Time) bool {
+	since, is := c.leaving[scope]
+	if !is {
+		c.leaving[scope] = now
+	}
+	return is && now.Sub(since) >= drainTime
 }
 
 // describeRoutes says for people how the Envoy finds its routes; nothing before that is known.

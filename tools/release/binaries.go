@@ -27,13 +27,16 @@ func (r *release) binary(p platform) string { return filepath.Join(r.work, p.Str
 // filters are what "make build" and "make native" have put next to the command, the bill of materials included.
 func (r *release) filters() ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(r.tree, "cmd/limpet/filters/*limpet*"))
-	for _, wanted := range []string{"limpet.wasm", "limpet.spdx.json"} {
+	for _, wanted := range []string{"limpet.wasm", "limpet.spdx.json", shardFile("amd64"), shardFile("arm64")} {
 		if _, missing := os.Stat(filepath.Join(r.tree, "cmd/limpet/filters", wanted)); missing != nil && err == nil {
 			err = fmt.Errorf("%s is not built: run 'make build'", wanted)
 		}
 	}
 	return found, err
 }
+
+// shardFile is the name of the module by which routes have shards, for an architecture.
+func shardFile(arch string) string { return "limpet-shard-" + arch + ".so" }
 
 // copyFilters puts the filters into the release as files of their own, for Envoys that load them from a path.
 func (r *release) copyFilters() error {

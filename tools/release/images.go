@@ -29,8 +29,12 @@ const nonRoot = "65532:65532"
 // programPath is where the image of limpet has the program.
 const programPath = "usr/local/bin/limpet"
 
-// filterPath is where the image of Envoy has the filter.
-const filterPath = "usr/share/limpet/limpet.wasm"
+// filterPath is where the image of Envoy has the filter, and shardPath the module by which routes have shards, which is
+// beside it.
+const (
+	filterPath = "usr/share/limpet/limpet.wasm"
+	shardPath  = "usr/share/limpet/limpet-shard-1.so"
+)
 
 // imageDigest is an image of the release: its reference without a digest, and that. File has it.
 type imageDigest struct{ Reference, Digest, File string }
@@ -60,7 +64,11 @@ func (r *release) writeImages() error {
 	if err := r.writeImage("limpet-filter", filter); err != nil {
 		return err
 	}
-	return r.writeEnvoy(module)
+	envoy, err := r.makeEnvoy(module)
+	if err != nil {
+		return err
+	}
+	return r.writeIndex("limpet-envoy", envoy)
 }
 
 // makeController makes the image of limpet for both architectures: the program alone, for a user who is not root.
@@ -88,22 +96,27 @@ func (r *release) makeControllerFor(arch string, image v1.Image) (v1.Image, erro
 	)
 }
 
-// writeEnvoy writes the image of Envoy with the filter in it: on its base for both architectures, or with the program
+// makeEnvoy makes the image of Envoy with the filter in it: on its base for both architectures, or with the program
 // of -envoy for that of this machine alone, with the libraries that it needs.
-func (r *release) writeEnvoy(module []byte) error {
+func (r *release) makeEnvoy(module []byte) (v1.ImageIndex, error) {
 	if r.envoyBase == "" && r.envoy == "" {
-		return errors.New("name a base of Envoy's image with -envoy-base, or a program with -envoy")
+		return nil, errors.New("name a base of Envoy's image with -envoy-base, or a program with -envoy")
 	}
 	archs, files := []string{"amd64", "arm64"}, []file{{filterPath, 0o644, module}}
 	if r.envoyBase == "" {
 		program, err := dynamicProgram(r.envoy)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		archs, files = []string{runtime.GOARCH}, append(program, files...)
 	}
-	index, err := r.makeIndex(r.envoyBase, archs, func(arch string, image v1.Image) (v1.Image, error) {
-		image, err := addFiles(image, files, "Envoy and limpet's filter "+r.version)
+	return r.makeIndex(r.envoyBase, archs, func(arch string, image v1.Image) (v1.Image, error) {
+		shard, err := os.ReadFile(filepath.Join(r.out, shardFile(arch)))
+		if err != nil {
+			return nil, err
+		}
+		files := append(slices.Clip(files), file{shardPath, 0o644, shard})
+		image, err = addFiles(image, files, "Envoy and limpet's filter "+r.version)
 		if err != nil {
 			return nil, err
 		}
@@ -113,10 +126,6 @@ func (r *release) writeEnvoy(module []byte) error {
 			}
 		})
 	})
-	if err != nil {
-		return err
-	}
-	return r.writeIndex("limpet-envoy", index)
 }
 
 // makeIndex makes an image for each architecture, on the base if there is one.

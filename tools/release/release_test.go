@@ -37,6 +37,9 @@ func newRelease(t *testing.T) *release {
 		writeFile(t, r.binary(p), "program for "+p.String())
 	}
 	writeFile(t, filepath.Join(r.out, "limpet.wasm"), "\x00asm\x01\x00\x00\x00")
+	for _, arch := range []string{"amd64", "arm64"} {
+		writeFile(t, filepath.Join(r.out, shardFile(arch)), "module for "+arch)
+	}
 	return r
 }
 
@@ -216,11 +219,17 @@ func TestImageOnABase(t *testing.T) {
 func TestEnvoyImage(t *testing.T) {
 	r := newRelease(t)
 	r.envoy = "/bin/sh" // linked as Envoy is
-	if err := r.writeEnvoy([]byte("filter")); err != nil {
+	index, err := r.makeEnvoy([]byte("filter"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.digests) != 1 || r.digests[0].Reference != "ghcr.io/limpet-proxy/limpet-envoy:v1.2.3" {
-		t.Fatalf("%+v", r.digests)
+	all := images(t, index)
+	if err := validate.Index(index); err != nil || len(all) != 1 {
+		t.Fatalf("%d architectures, %v", len(all), err)
+	}
+	files := layerFiles(t, all[runtime.GOARCH])
+	if files[filterPath] == nil || files[shardPath] == nil || files[shardPath].Size != int64(len("module for "+runtime.GOARCH)) {
+		t.Errorf("%v", files)
 	}
 	program, err := dynamicProgram("/bin/sh")
 	if err != nil {

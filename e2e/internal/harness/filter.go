@@ -34,47 +34,28 @@ func withFilter(args []string) []string {
 // servedFilter are the flags of "limpet serve" that say what every Envoy loads.
 func servedFilter(t testing.TB, native bool) []string {
 	t.Helper()
-	folder := filepath.Join(Find(t).Root, "dist")
-	if os.Getenv("LIMPET_SHARDS") == "all" {
-		folder = filepath.Join(folder, "sharded") // make e2e-shards
+	shipped := Find(t)
+	if native {
+		return []string{"--filter", "native", "--filter-path", filepath.Join(shipped.Root, "dist", "liblimpet.so")}
 	}
-	return filterIn(folder, native)
+	return []string{"--filter-path", shipped.Wasm}
 }
 
-// WithShards are flags of "limpet serve" that name the filter in a folder with the module by which routes have shards.
-func WithShards(t testing.TB) []string {
-	t.Helper()
-	folder := filepath.Join(Root(t), "dist", "sharded")
-	if _, err := os.Stat(filepath.Join(folder, "limpet-shard-1.so")); err != nil {
-		Missing(t, "limpet-shard-1.so is not built")
-	}
-	return filterIn(folder, Native())
-}
-
-// WithoutShards are such flags with a file in the place of the module that is none.
+// WithoutShards are flags of "limpet serve" that name the filter in a folder without the module by which routes have
+// shards.
 func WithoutShards(t testing.TB) []string {
 	t.Helper()
-	flags := filterIn(t.TempDir(), Native())
-	to := flags[len(flags)-1]
-	filter, err := os.ReadFile(filepath.Join(Root(t), "dist", filepath.Base(to)))
+	flags := servedFilter(t, Native())
+	path := &flags[len(flags)-1]
+	filter, err := os.ReadFile(*path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	none := filepath.Join(filepath.Dir(to), "limpet-shard-1.so")
-	for path, data := range map[string][]byte{to: filter, none: []byte("no module")} {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	*path = filepath.Join(t.TempDir(), filepath.Base(*path))
+	if err := os.WriteFile(*path, filter, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return flags
-}
-
-// filterIn are flags of "limpet serve" that name the filter in a folder.
-func filterIn(folder string, native bool) []string {
-	if native {
-		return []string{"--filter", "native", "--filter-path", filepath.Join(folder, "liblimpet.so")}
-	}
-	return []string{"--filter-path", filepath.Join(folder, "limpet.wasm")}
 }
 
 // filterName is the filter's name in the chain.
