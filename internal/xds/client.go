@@ -41,6 +41,10 @@ type client struct {
 	sharding  sharding
 	unsharded string
 	supposes  bool // that it loads the module for that, before it shows
+	// scoped are the listeners that look for scopes; false for one that the Envoy came with, which may. FirstScopes says
+	// that it has taken none since one began to.
+	scoped      map[string]bool
+	firstScopes bool
 	// leaving are the scopes that the target does not have, since when its listeners have done without them.
 	leaving map[string]time.Time
 	observe observer
@@ -96,7 +100,10 @@ type clientType struct {
 }
 
 func newClient(deadline time.Duration, o observer, now time.Time) *client {
-	c := &client{deadline: deadline, observe: o, connected: now, kept: math.MaxUint64, leaving: map[string]time.Time{}}
+	c := &client{
+		deadline: deadline, observe: o, connected: now, kept: math.MaxUint64,
+		scoped: map[string]bool{}, firstScopes: true, leaving: map[string]time.Time{},
+	}
 	for t := range c.types {
 		c.types[t] = clientType{
 			names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{}, unsure: map[string]bool{},

@@ -82,9 +82,11 @@ func (c *client) recognizeSharding() {
 	if c.sharding != undecided || len(has) == 0 {
 		return
 	}
-	isRight := func(l *Resource) bool { return l.Sharded != nil && has[l.Name] == l.Sharded.Version }
-	if slices.ContainsFunc(c.target.Resources(Listener), isRight) {
-		c.decide(sharded, "")
+	for name, version := range has {
+		if c.isSharded(&Resource{Name: name, Version: version}) {
+			c.scoped[name] = !strings.HasSuffix(version, early)
+			c.decide(sharded, "")
+		}
 	}
 }
 
@@ -143,10 +145,92 @@ func (c *client) decide(s sharding, words string) {
 }
 
 // isAhead tells whether a scope leads to a table that the Envoy does not have yet: it would lead nowhere. The first
-// scopes come all at once: Envoy's listeners wait for these, and for the tables that they lead to.
+// scopes come all at once: Envoy's listeners wait for these, and for the tables that they lead to. A table that no
+// listener may look for is not waited for.
 func (c *client) isAhead(t Type, r *Resource) bool {
-	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == "" && len(c.types[ScopedRoutes].has) > 0
+	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == "" && !c.firstScopes &&
+		(c.isScoped() || c.hasTables())
 }
+
+// hasTables tells whether the Envoy asks for a table to which only scopes lead.
+func (c *client) hasTables() bool {
+	for name := range c.types[Routes].names {
+		if r := c.target.findResource(Routes, name); r != nil && !r.Whole {
+			return true
+		}
+	}
+	return false
+}
+
+// With the last listener that looks for scopes Envoy drops all scopes, once that one has drained, and when another one
+// comes it neither says so nor asks for them again: a watch of nothing is to it one of all. So that one has them all
+// sent again. Until it has them, and those are gone that it need not have, its version ends in early: what an Envoy
+// that comes back says of its scopes is what its protocol was ever sent, and no listener may have seen some of them.
+const early = "+"
+
+// markEarly marks listeners that will look for scopes where no other does.
+func (c *client) markEarly(t Type, changed []*Resource) []*Resource {
+	if t != Listener || !c.types[ScopedRoutes].asked || c.isScoped() {
+		return changed
+	}
+	for i, r := range changed {
+		if version := r.Version + early; c.isSharded(r) && c.types[Listener].has[r.Name] != version {
+			changed[i] = &Resource{Name: r.Name, Version: version, url: r.url, content: r.content}
+		}
+	}
+	return changed
+}
+
+// isEarly tells whether the Envoy has a listener with that mark, and with good reason.
+func (c *client) isEarly(t Type, r *Resource) bool {
+	return t == Listener && c.types[t].isAt(r.Name, r.Version+early) && len(c.types[ScopedRoutes].unsure) > 0
+}
+
+// noteScoped notes which listeners look for scopes.
+func (c *client) noteScoped(p *push) {
+	before := c.isScoped()
+	for _, name := range p.removed {
+		delete(c.scoped, name)
+	}
+	for _, r := range p.resources {
+		if delete(c.scoped, r.Name); c.isSharded(r) {
+			c.scoped[r.Name] = true
+		}
+	}
+	if !before && c.isScoped() {
+		c.distrustScopes()
+		for _, r := range c.target.Resources(ScopedRoutes) {
+			c.forget(ScopedRoutes, r.Name)
+		}
+	}
+}
+
+// distrustScopes notes that no listener may have seen the scopes that the Envoy has.
+func (c *client) distrustScopes() {
+	c.firstScopes = true
+	for name := range c.types[ScopedRoutes].has {
+		c.types[ScopedRoutes].unsure[name] = true
+	}
+}
+
+// isSharded tells whether a listener that is sent is in the form that looks for scopes.
+func (c *client) isSharded(r *Resource) bool {
+	l := c.target.findResource(Listener, r.Name)
+	return l != nil && l.Sharded != nil && l.Sharded.Version == strings.TrimSuffix(r.Version, early)
+}
+
+// isScoped tells whether a listener is known to look for scopes.
+func (c *client) isScoped() bool {
+	for _, is := range c.scoped {
+		if is {
+			return true
+		}
+	}
+	return false
+}
+
+// looksForScopes tells whether a listener may look for scopes. Before the first are sent, whoever asks for them does.
+func (c *client) looksForScopes() bool { return len(c.scoped) > 0 || !c.types[ScopedRoutes].greeted }
 
 // drainTime is for how long listeners that Envoy has been told to drop serve those connections that they have, and a
 // little more: it is Envoy's --drain-time-s, of which nobody tells.

@@ -157,6 +157,28 @@ func TestClientScopesComeBack(t *testing.T) {
 	}
 }
 
+// TestClientScopesAgain holds that an Envoy whose last listener with scopes has gone has them with the next one, also over connections.
+func TestClientScopesAgain(t *testing.T) {
+	none := "cluster a"
+	for _, connects := range []bool{false, true} {
+		e := newFakeEnvoy(t)
+		for _, config := range []string{byShard, none, byShard, none, byShared} {
+			if connects {
+				e.connect()
+			}
+			to := listed(t, e.now, config)
+			e.set(to)
+			e.run()
+			if config == none {
+				continue
+			}
+			if err := e.holds(to); err != nil {
+				t.Errorf("%v; %q", err, e.tail())
+			}
+		}
+	}
+}
+
 // TestClientBadScope holds that an Envoy which refuses a shard's table has all others, and the one of before.
 func TestClientBadScope(t *testing.T) {
 	e := newFakeEnvoy(t)
