@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"syscall"
+	"time"
 )
 
 // MachineAddresses are those of this machine's interfaces, in order; none if they can't be had.
@@ -24,17 +25,29 @@ func MachineAddresses() (all []netip.Addr) {
 	return slices.Compact(all)
 }
 
+// closing is how long an Envoy may take to close the sockets of listeners that it has acknowledged to have dropped.
+const closing = time.Second
+
 // FindUnusable tries every address of a listener for a moment, and says why some can't be had, with what to do about
-// it.
+// it. One that is in use may be that of a listener that has just gone: it is tried again for as long as Envoy takes to
+// close it.
 func FindUnusable(listeners []netip.AddrPort) map[netip.AddrPort]string {
 	unusable := map[netip.AddrPort]string{}
+	end := time.Now().Add(closing)
 	for _, at := range listeners {
-		if err := checkFree(at.String(), "change the Gateway's port or address"); err != nil {
+		err := checkFree(at.String(), "change the Gateway's port or address")
+		for errors.Is(err, errInUse) && time.Now().Before(end) {
+			time.Sleep(closing / 20)
+			err = checkFree(at.String(), "change the Gateway's port or address")
+		}
+		if err != nil {
 			unusable[at] = err.Error()
 		}
 	}
 	return unusable
 }
+
+var errInUse = errors.New("is in use by another process")
 
 // CheckAdminFree gives what is wrong with the address of the admin interface.
 func CheckAdminFree(address string) error {
@@ -49,7 +62,7 @@ func checkFree(address, advice string) error {
 	case err == nil:
 		return l.Close()
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s is in use by another process; stop it, or %s", address, advice)
+		return fmt.Errorf("%s %w; stop it, or %s", address, errInUse, advice)
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf(
 			"%s: no permission to listen there (ports below 1024 are root's); run as root, or %s",
