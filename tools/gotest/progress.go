@@ -34,6 +34,7 @@ type progress struct {
 	suites         map[string]*suite
 	done           int // packages
 	ended          []ended
+	failed         map[string][]string // outermost tests, by package; none where the package itself failed
 }
 
 // ended is a test that has ended, by its package and name, and what it took. Where tests run side by side it is what
@@ -44,7 +45,10 @@ type ended struct {
 }
 
 func newProgress(stdout, stderr io.Writer) *progress {
-	return &progress{stdout: stdout, stderr: stderr, now: time.Now, begin: time.Now(), suites: map[string]*suite{}}
+	return &progress{
+		stdout: stdout, stderr: stderr, now: time.Now, begin: time.Now(), suites: map[string]*suite{},
+		failed: map[string][]string{},
+	}
 }
 
 // line takes a line of go test -json. What is none, such as an error of go itself, is printed as it is.
@@ -87,6 +91,9 @@ func (p *progress) suiteEvent(s *suite, e event) {
 			fmt.Fprint(p.stdout, s.outputs[test])
 		}
 		fmt.Fprint(p.stdout, s.output)
+		if p.failed[s.name] == nil {
+			p.failed[s.name] = []string{}
+		}
 		p.end(s)
 	}
 }
@@ -113,6 +120,7 @@ func (p *progress) testEvent(s *suite, e event) {
 	default:
 		if e.Action == "fail" {
 			fmt.Fprint(p.stdout, s.outputs[test])
+			p.failed[s.name] = append(p.failed[s.name], test)
 		}
 		delete(s.since, test)
 		delete(s.outputs, test)
