@@ -116,19 +116,18 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) error {
 		)
 		return nil
 	}
-	f.takeOver(has.Options, l.flags)
-	if target := l.target(); target != compiler.TargetEnvoy {
+	f.takeOver(has.Options)
+	if !l.isServed() {
 		message.Printf(
 			l.stderr,
 			"these are the objects of %s by the options of 'limpet serve' in Pod %s; it serves Envoys of its own, "+
-				"so that what it remembers of names and addresses, and --zone, do not count with -t %s",
+				"so that its options for these, and what it remembers of names and addresses, do not count with -t %s",
 			config.Host,
 			replica,
-			target,
+			l.target(),
 		)
 		return nil
 	}
-	adoptFlag(l.flags, "zone", &f.zone, has.Options.Zone)
 	l.reading = has
 	message.Printf(
 		l.stderr,
@@ -147,14 +146,18 @@ func (l *listingFlags) target() compiler.Target {
 	return compiler.TargetEnvoy
 }
 
+// isServed tells whether the target's proxies are such as limpet serve has.
+func (l *listingFlags) isServed() bool { return l.target() == compiler.TargetEnvoy }
+
 // set puts what limpet serve knows into the options of a compilation.
 func (l *listingFlags) set(o *compiler.Options) {
 	o.AssumeAdmitted, o.AllowEmpty = true, true
 	switch {
 	case l.reading != nil:
 		l.reading.Known.Set(o)
-		o.LoggedHeaders, o.Envoy.Served.Proxies = l.reading.Options.LoggedHeaders, l.listing.Proxies
-	case l.target() == compiler.TargetEnvoy:
+		o.LoggedHeaders, o.Envoy.Native = l.reading.Options.LoggedHeaders, l.reading.Options.Native
+		o.Envoy.Served.Proxies = l.listing.Proxies
+	case l.isServed():
 		known := controller.Known{Nodes: l.listing.Nodes}
 		known.Set(o)
 	}
