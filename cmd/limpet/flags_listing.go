@@ -108,12 +108,7 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) error {
 	l := f.listing
 	replica, has, err := askReading(ctx, config, f.policies.classNamespace, f.kinds.controller)
 	if err != nil {
-		message.Printf(
-			l.stderr,
-			"objects of %s; the options and the memory of 'limpet serve' are not known here: %s",
-			config.Host,
-			message.MakePrintable(err.Error()),
-		)
+		l.printUnasked(config.Host, err)
 		return nil
 	}
 	f.takeOver(has.Options)
@@ -136,6 +131,29 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) error {
 		replica,
 	)
 	return l.listing.Readdress(has.Given)
+}
+
+// printUnasked says by whose options the answer is instead. Where limpet serve serves other proxies or none, it is no
+// loss that it does not answer.
+func (l *listingFlags) printUnasked(host string, err error) {
+	why := message.MakePrintable(err.Error())
+	if l.isServed() {
+		message.Printf(
+			l.stderr,
+			"objects of %s; the options and the memory of 'limpet serve' are not known here: %s",
+			host,
+			why,
+		)
+		return
+	}
+	message.Printf(
+		l.stderr,
+		"objects of %s by the options of this command line, which should be those of 'limpet compile -t %s'; "+
+			"no 'limpet serve' says others: %s",
+		host,
+		l.target(),
+		why,
+	)
 }
 
 // target is the command's target.
