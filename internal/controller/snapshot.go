@@ -89,7 +89,7 @@ func leaveOut(packed *envoy.Packed, moved []string) *xds.Resource {
 // compare gives what is new or has changed of a list, and the names of what is gone. Lists mostly have the same names,
 // and contents mostly are the same slices, so that one is compared with the other at once.
 func compare(before, now []*envoy.Packed) (changed []*envoy.Packed, removed []string) {
-	if len(before) == len(now) && (len(now) == 0 || &before[0] == &now[0]) {
+	if isSame(before, now) {
 		return nil, nil
 	}
 	var rest map[string]*envoy.Packed // of before, once names differ
@@ -101,14 +101,13 @@ func compare(before, now []*envoy.Packed) (changed []*envoy.Packed, removed []st
 			rest = byName(before[min(i, len(before)):])
 		}
 		var was *envoy.Packed
-		known := rest == nil
-		if known {
+		if rest == nil {
 			was = before[i]
 		} else {
-			was, known = rest[packed.Name]
+			was = rest[packed.Name]
 			delete(rest, packed.Name)
 		}
-		if !known || !was.Equal(packed) {
+		if was == nil || !was.Equal(packed) {
 			changed = append(changed, packed)
 		}
 	}
@@ -119,6 +118,11 @@ func compare(before, now []*envoy.Packed) (changed []*envoy.Packed, removed []st
 		removed = append(removed, name)
 	}
 	return changed, removed
+}
+
+// isSame tells whether it is one list, not two with equal contents.
+func isSame(before, now []*envoy.Packed) bool {
+	return len(before) == len(now) && (len(now) == 0 || &before[0] == &now[0])
 }
 
 func byName(all []*envoy.Packed) map[string]*envoy.Packed {

@@ -26,13 +26,13 @@ func runAgain(
 	arguments []string, failed map[string][]string, stdout, stderr io.Writer, every time.Duration,
 ) (int, error) {
 	for _, suite := range slices.Sorted(maps.Keys(failed)) {
-		tests := failed[suite]
-		fmt.Fprintf(stderr, "test:   once more: %s in %s\n", strings.Join(tests, ", "), suite)
-		again := append(flagsOf(arguments), "-count=1", "-run", "^("+strings.Join(tests, "|")+")$", suite)
+		tests := strings.Join(failed[suite], ", ")
+		fmt.Fprintf(stderr, "test:   once more: %s in %s\n", tests, suite)
+		again := append(flagsOf(arguments), "-count=1", "-run", "^("+strings.Join(failed[suite], "|")+")$", suite)
 		if code, err := runOnce(again, newProgress(stdout, stderr), every); code != 0 || err != nil {
 			return code, err
 		}
-		fmt.Fprintf(stderr, "test:   FLAKY: failed, and passed when run once more: %s in %s\n", strings.Join(tests, ", "), suite)
+		fmt.Fprintf(stderr, "test:   FLAKY: failed, and passed when run once more: %s in %s\n", tests, suite)
 	}
 	return 0, nil
 }
