@@ -77,6 +77,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 			Answered: followed.Answered,
 		}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
 		Debounce: sc.debounce(), Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judgeEnvoy,
+		HasModule: sc.config.shards != "",
 	})
 	followed.Server = server
 	serve.RegisterInputMetric(registry, sc.inputStatus(followed))

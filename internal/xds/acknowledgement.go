@@ -1,7 +1,9 @@
 package xds
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,15 +35,31 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 			k.has[name] = version
 			c.dirty.add(t, name)
 			k.requested += nameCost + len(name) + len(version)
+			if t == Listener && !c.isReady(t, name) {
+				c.scoped[name] = false
+			}
+		}
+		if t == ScopedRoutes {
+			c.takeScopes()
 		}
 		if t == Filter && len(c.types[Listener].has) > 0 {
 			k.refused = 1 + rand.IntN(mostRefused) //nolint:gosec // it need not be secret
 		}
 		c.returned = c.returned || t == Endpoint && len(k.has) > 0
 	}
-	c.subscribe(t, request)
 	if k.pending != nil && request.GetResponseNonce() == k.pending.nonce {
 		c.acknowledge(t, request, now)
+	}
+	c.subscribe(t, request) // then, for what it subscribes to here it may have dropped from that message
+}
+
+// takeScopes looks at the scopes that an Envoy says that it has, after its listeners: it asks in the order in which it
+// first did.
+func (c *client) takeScopes() {
+	c.firstScopes = len(c.types[ScopedRoutes].has) == 0
+	isEarly := func(version string) bool { return strings.HasSuffix(version, early) }
+	if len(c.scoped) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(c.types[Listener].has)), isEarly) {
+		c.distrustScopes()
 	}
 }
 
@@ -64,9 +82,6 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 	for _, name := range request.GetResourceNamesUnsubscribe() {
 		if name == "*" {
 			k.wildcard = false
-			if t == ScopedRoutes {
-				c.dropScopes()
-			}
 			continue
 		}
 		if k.names[name] {
@@ -77,13 +92,6 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 			continue
 		}
 		c.forget(t, name)
-	}
-}
-
-// dropScopes notes that the Envoy has no scoped routes any more: no listener has some.
-func (c *client) dropScopes() {
-	for name := range c.types[ScopedRoutes].has {
-		c.forget(ScopedRoutes, name)
 	}
 }
 
@@ -118,8 +126,13 @@ func (c *client) acknowledge(t Type, request *discoveryv3.DeltaDiscoveryRequest,
 		return
 	}
 	k.limit *= 2
-	if t == Endpoint {
+	switch t {
+	case Endpoint:
 		c.noteEndpoints(p, now)
+	case Listener:
+		c.noteScoped(p)
+	case ScopedRoutes:
+		c.firstScopes = c.firstScopes && len(p.resources) == 0
 	}
 	for _, r := range p.resources {
 		if t == Cluster && (k.has[r.Name] != "" || k.unsure[r.Name]) {
@@ -187,7 +200,7 @@ func (c *client) reject(t Type, p *push, words string, now time.Time) {
 		return
 	}
 	for _, r := range p.resources {
-		k.rejected[r.Name] = Rejection{Type: t.String(), Name: r.Name, Version: r.Version, Words: words, at: now}
+		k.rejected[r.Name] = Rejection{Type: t.String(), Name: r.Name, Version: strings.TrimSuffix(r.Version, early), Words: words, at: now}
 		k.refused++
 	}
 	for _, name := range p.removed { // it has it still; asking again changes nothing

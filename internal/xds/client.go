@@ -40,9 +40,16 @@ type client struct {
 	// sharding is how it finds its routes, and unsharded why not by shard, in its words.
 	sharding  sharding
 	unsharded string
-	observe   observer
-	counter   int                                   // of messages
-	out       []*discoveryv3.DeltaDiscoveryResponse // those that are to be sent now
+	supposes  bool // that it loads the module for that, before it shows
+	// scoped are the listeners that look for scopes; false for one that the Envoy came with, which may. FirstScopes says
+	// that it has taken none since one began to.
+	scoped      map[string]bool
+	firstScopes bool
+	// leaving are the scopes that the target does not have, since when its listeners have done without them.
+	leaving map[string]time.Time
+	observe observer
+	counter int                                   // of messages
+	out     []*discoveryv3.DeltaDiscoveryResponse // those that are to be sent now
 }
 
 // observer is told what happens, for metrics and logs.
@@ -51,6 +58,8 @@ type observer interface {
 	staged(s stage, since time.Time, took time.Duration)
 	// rejected says that an Envoy did not take a resource, or several of which one is at fault.
 	rejected(t Type, names []string, words string)
+	// tried says whether an Envoy loads the module by which routes have shards.
+	tried(loads bool)
 }
 
 // stage is a part of a change that is acknowledged before the next.
@@ -91,7 +100,10 @@ type clientType struct {
 }
 
 func newClient(deadline time.Duration, o observer, now time.Time) *client {
-	c := &client{deadline: deadline, observe: o, connected: now, kept: math.MaxUint64}
+	c := &client{
+		deadline: deadline, observe: o, connected: now, kept: math.MaxUint64,
+		scoped: map[string]bool{}, firstScopes: true, leaving: map[string]time.Time{},
+	}
 	for t := range c.types {
 		c.types[t] = clientType{
 			names: map[string]bool{}, has: map[string]string{}, rejected: map[string]Rejection{}, unsure: map[string]bool{},
@@ -147,6 +159,9 @@ func (c *client) begin(now time.Time) {
 	c.target, c.begun, c.reached, c.renewed = c.latest, now, stageBegin, map[string]bool{}
 	c.dirty.addAll(c.ahead)
 	c.ahead = nameSets{}
+	maps.DeleteFunc(c.leaving, func(scope string, _ time.Time) bool {
+		return c.target.findResource(ScopedRoutes, scope) != nil || c.types[ScopedRoutes].has[scope] == ""
+	})
 	for t := range typeCount { // what is not wanted any more matters no more
 		c.forgetRefused(t)
 		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {

@@ -11,16 +11,17 @@ import (
 )
 
 // TestClientRandom makes changes at random, while the Envoy answers late, and goes and comes back: at no moment do its
-// routes lead to what is not there, and in the end it has what it should, and nothing else.
+// routes lead to what is not there, and in the end it has what it should, and nothing else. Each fourth finds its routes by shard.
 func TestClientRandom(t *testing.T) {
-	for seed := range uint64(600) {
+	for seed := range uint64(800) {
 		random := rand.New(rand.NewPCG(seed, 1))
+		shards := seed%4 == 3
 		e := newFakeEnvoy(t)
 		var last *Snapshot
 		move := 0
 		for range 40 {
 			move += random.IntN(2)
-			next := randomSnapshot(t, random, e.now, int(seed%3), move)
+			next := randomSnapshot(t, random, e.now, int(seed%3), move, shards)
 			if last != nil && seed%2 == 0 { // one made of the last one, as a server makes them
 				next = last.Edit(e.now, findEdits(last, next))
 			}
@@ -40,6 +41,8 @@ func TestClientRandom(t *testing.T) {
 		}
 		e.pull()
 		e.run()
+		e.drain()
+		e.drain() // of what was late
 		if err := e.holds(last); err != nil || t.Failed() {
 			t.Fatalf("seed %d: %v; %q", seed, err, e.tail())
 		}
@@ -81,7 +84,7 @@ func holdsDirty(t *testing.T, c *client) {
 			}
 		}
 		for name := range all {
-			ought := c.target.findResource(kind, name)
+			ought := c.form(kind, c.target.findResource(kind, name))
 			if latest := c.latest.findResource(kind, name); kind == Endpoint && latest != nil {
 				ought = latest
 			}
@@ -101,7 +104,7 @@ func holdsDirty(t *testing.T, c *client) {
 
 // randomSnapshot has up to four listeners, and at least some, the routes of which lead to some of eight clusters. Some endpoints are at addresses that were other
 // pods' before a move, which the routes know of.
-func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time, least, move int) *Snapshot {
+func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time, least, move int, shards bool) *Snapshot {
 	t.Helper()
 	var lines []string
 	var knows strings.Builder
@@ -117,8 +120,12 @@ func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time, least, move 
 			words = append(words, fmt.Sprintf("cluster:c%d", c))
 		}
 		policy := fmt.Sprintf("policy:p%d-%d", l, random.IntN(3))
-		lines = append(lines, strings.Join(append(words, policy), " ")+knows.String(),
-			fmt.Sprintf("listener l%d routes:r%d filter:limpet v:%d", l, l, random.IntN(2)))
+		listener := fmt.Sprintf("listener l%d routes:r%d filter:limpet v:%d", l, l, random.IntN(2))
+		if shards {
+			lines = append(lines, randomScopes(random, l, strings.Join(words[2:], " ")+knows.String())...)
+			words, listener = append(words, "whole"), listener+" shards"
+		}
+		lines = append(lines, strings.Join(append(words, policy), " ")+knows.String(), listener)
 	}
 	for _, c := range slices.Sorted(maps.Keys(used)) {
 		lines = append(lines, fmt.Sprintf("cluster c%d v:%d", c, random.IntN(2)))
@@ -135,4 +142,20 @@ func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time, least, move 
 		}
 	}
 	return s.Edit(now, endpoints(moved...))
+}
+
+// randomScopes are the shards of a listener: some have a table of their own, some share one.
+func randomScopes(random *rand.Rand, l int, content string) []string {
+	lines := []string{
+		fmt.Sprintf("scope l%d holder table:t%d", l, l),
+		fmt.Sprintf("routes t%d %s", l, content),
+	}
+	for shard := range random.IntN(4) {
+		leads := content
+		if random.IntN(2) == 0 {
+			leads = fmt.Sprintf("table:t%d", l)
+		}
+		lines = append(lines, fmt.Sprintf("scope l%d#%02d %s", l, shard, leads))
+	}
+	return lines
 }

@@ -115,7 +115,7 @@ func TestClientRandomRejections(t *testing.T) {
 		e.rejects = true
 		last := NewSnapshot(e.now, nil)
 		for round := range 30 {
-			good := randomSnapshot(t, random, e.now, 1, round)
+			good := randomSnapshot(t, random, e.now, 1, round, false)
 			last = last.Edit(e.now, findEdits(last, good))
 			if round < 29 {
 				last = last.Edit(e.now, spoil(random, last))

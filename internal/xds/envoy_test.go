@@ -131,8 +131,11 @@ type fakeEnvoy struct {
 	// log has a word for each message that was taken, and nacks counts those that were not.
 	log   []string
 	nacks int
-	// scoped says that it asks for scoped routes.
-	scoped bool
+	// scoped says that a listener looks for scopes, and protocol are those that were ever sent, with their versions.
+	scoped   bool
+	protocol map[string]string
+	// draining are the versions of scopes that stay for listeners that drain, whatever becomes of what they lead to.
+	draining map[string]string
 	// initial are the scopes that came first of all: the listeners wait for their tables.
 	initial map[string]bool
 	// rejects says that there are clusters that it rejects from the start, to which routes may lead.
@@ -140,7 +143,7 @@ type fakeEnvoy struct {
 }
 
 func newFakeEnvoy(t *testing.T) *fakeEnvoy {
-	e := &fakeEnvoy{t: t, now: time.Unix(1000, 0), initial: map[string]bool{}}
+	e := &fakeEnvoy{t: t, now: time.Unix(1000, 0), initial: map[string]bool{}, protocol: map[string]string{}, draining: map[string]string{}}
 	for i := range e.has {
 		e.has[i], e.asked[i], e.absent[i] = map[string]*discoveryv3.Resource{}, map[string]bool{}, map[string]bool{}
 	}
@@ -152,15 +155,17 @@ func newFakeEnvoy(t *testing.T) *fakeEnvoy {
 func (e *fakeEnvoy) connect() {
 	e.client = newClient(10*time.Second, silent{}, e.now)
 	e.inbox, e.offered, e.latest, e.warming = nil, inbox{}, nil, map[string]bool{}
-	for i := range e.has {
-		t := Type(i)
+	for _, t := range []Type{Cluster, Listener, Endpoint, Secret, Filter, Routes, ScopedRoutes} {
 		clear(e.absent[t])
-		if t != Cluster && t != Listener && len(e.asked[t]) == 0 && (t != ScopedRoutes || !e.scoped) {
+		if t != Cluster && t != Listener && len(e.asked[t]) == 0 && (t != ScopedRoutes || len(e.protocol) == 0) {
 			continue
 		}
 		versions := map[string]string{}
 		for name, r := range e.has[t] {
 			versions[name] = r.GetVersion()
+		}
+		if t == ScopedRoutes {
+			versions = maps.Clone(e.protocol)
 		}
 		e.client.take(&discoveryv3.DeltaDiscoveryRequest{
 			TypeUrl: t.URL(), InitialResourceVersions: versions, ResourceNamesSubscribe: slices.Sorted(maps.Keys(e.asked[t])),
@@ -174,6 +179,7 @@ type silent struct{}
 
 func (silent) staged(stage, time.Time, time.Duration) {}
 func (silent) rejected(Type, []string, string)        {}
+func (silent) tried(bool)                             {}
 
 func (e *fakeEnvoy) set(s *Snapshot) {
 	e.offer(s)
@@ -205,7 +211,7 @@ func (e *fakeEnvoy) step() bool {
 	t, _ := findType(message.GetTypeUrl())
 	answer := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: t.URL(), ResponseNonce: message.GetNonce()}
 	var bad []string
-	isInitial := t == ScopedRoutes && len(e.has[t]) == 0
+	isInitial := t == ScopedRoutes && (len(e.has[t]) == 0 || e.client.firstScopes)
 	for _, r := range message.GetResources() {
 		seen := r.GetName() + string(r.GetResource().GetValue())
 		if t == Filter && e.refused == seen {
@@ -219,6 +225,9 @@ func (e *fakeEnvoy) step() bool {
 			}
 			continue
 		}
+		if t == ScopedRoutes {
+			e.protocol[r.GetName()] = r.GetVersion()
+		}
 		if t == Cluster || t == Listener || t == ScopedRoutes && e.scoped || e.asked[t][r.GetName()] {
 			e.put(t, r)
 			if isInitial {
@@ -231,7 +240,9 @@ func (e *fakeEnvoy) step() bool {
 		answer.ErrorDetail = &statusv3.Status{Message: "not taken: " + strings.Join(bad, ", ")}
 	}
 	for _, name := range message.GetRemovedResources() {
-		delete(e.has[t], name)
+		if delete(e.has[t], name); t == ScopedRoutes {
+			delete(e.protocol, name)
+		}
 		e.absent[t][name] = true
 		if t == Cluster {
 			delete(e.warming, name)
@@ -266,6 +277,15 @@ func (e *fakeEnvoy) run() {
 			e.t.Fatalf("it does not end: %q", e.log[len(e.log)-20:])
 		}
 	}
+}
+
+// drain is the end of all listeners that have left.
+func (e *fakeEnvoy) drain() {
+	e.t.Helper()
+	e.log = append(e.log, "drained")
+	e.now = e.now.Add(drainTime)
+	e.pull()
+	e.run()
 }
 
 // words are those of what it has of a type that begin so.
@@ -315,21 +335,17 @@ func (e *fakeEnvoy) ask() {
 	}
 }
 
-// askScopes asks for all of them when a listener needs some, and drops them with the last one.
+// askScopes asks for all of them when a listener first needs some. It drops them with the last one, and neither says so nor asks again for
+// another, as Envoy does: only its protocol knows what it has.
 func (e *fakeEnvoy) askScopes() {
-	is, request := len(e.words(Listener, "scoped:")) > 0, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: ScopedRoutes.URL()}
+	e.scoped = len(e.words(Listener, "scoped:")) > 0
 	switch {
-	case is == e.scoped:
-		return
-	case is && e.client.types[ScopedRoutes].asked:
-		request.ResourceNamesSubscribe = []string{"*"}
-	case !is:
-		request.ResourceNamesUnsubscribe = []string{"*"}
+	case !e.scoped:
 		clear(e.has[ScopedRoutes])
 		clear(e.initial)
+	case !e.client.types[ScopedRoutes].asked:
+		e.client.take(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: ScopedRoutes.URL()}, e.now)
 	}
-	e.scoped = is
-	e.client.take(request, e.now)
 }
 
 // check holds that requests meet no hole: the routes of each listener have their clusters, with endpoints, and their
@@ -350,6 +366,12 @@ func (e *fakeEnvoy) check() {
 		}
 	}
 	for name, scope := range e.has[ScopedRoutes] {
+		if target := e.client.target; target == nil || target.findResource(ScopedRoutes, name) == nil {
+			e.draining[name] = scope.GetVersion()
+		}
+		if e.draining[name] == scope.GetVersion() {
+			continue // for listeners that drain
+		}
 		content := string(scope.GetResource().GetValue())
 		for _, word := range strings.Fields(content) {
 			switch kind, what, _ := strings.Cut(word, ":"); {
@@ -380,7 +402,7 @@ func (e *fakeEnvoy) holds(s *Snapshot) error {
 	for i := range e.has {
 		t := Type(i)
 		for _, r := range s.Resources(t) {
-			if r = e.client.form(t, r); r == nil {
+			if r = e.client.form(t, r); r == nil || t == ScopedRoutes && !e.scoped {
 				continue
 			}
 			if e.has[t][r.Name] == nil || e.has[t][r.Name].GetVersion() != r.Version {

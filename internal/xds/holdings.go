@@ -39,7 +39,7 @@ func (c *client) isClean(t Type, name string, r *Resource) bool {
 // isAcknowledged tells whether the Envoy has what it ought to, or has rejected that.
 func (c *client) isAcknowledged(t Type, r *Resource) bool {
 	k := &c.types[t]
-	return k.isAt(r.Name, r.Version) || k.rejected[r.Name].Version == r.Version || c.isWithheld(t, r)
+	return k.isAt(r.Name, r.Version) || k.rejected[r.Name].Version == r.Version || c.isWithheld(t, r) || c.isEarly(t, r)
 }
 
 // isAt tells whether the Envoy has a version, and cannot have taken another one of a message that it rejected.
@@ -74,7 +74,7 @@ func (c *client) hasReachable(types ...Type) bool { return c.has(types, c.hasRej
 func (c *client) has(types []Type, asked bool) bool {
 	for _, t := range types {
 		for name := range c.dirty[t] {
-			if r := c.want(t, name); r != nil && (!asked || c.types[t].isAsked(name)) && !c.isAcknowledged(t, r) {
+			if r := c.want(t, name); r != nil && (!asked || c.isAsked(t, name)) && !c.isAcknowledged(t, r) {
 				return false
 			}
 		}
@@ -82,8 +82,11 @@ func (c *client) has(types []Type, asked bool) bool {
 	return true
 }
 
-// isAsked tells whether the Envoy asks for what there is of a name.
-func (k *clientType) isAsked(name string) bool { return k.wildcard || k.names[name] }
+// isAsked tells whether the Envoy asks for what there is of a name, and something of it looks at that.
+func (c *client) isAsked(t Type, name string) bool {
+	k := &c.types[t]
+	return (k.wildcard || k.names[name]) && (t != ScopedRoutes || c.looksForScopes())
+}
 
 // hasEndpoints tells whether every cluster has endpoints that are as new as the target: those that come meanwhile are
 // not waited for, nor those of a cluster that the Envoy does not have, which are never asked for.

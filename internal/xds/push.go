@@ -33,7 +33,7 @@ func (c *client) push(t Type, now time.Time) {
 	if k.limit > 0 && len(changed) > k.limit {
 		changed = changed[:k.limit]
 	}
-	changed = c.addTrial(t, changed)
+	changed = c.addTrial(t, c.markEarly(t, changed))
 	c.send(t, changed, absent, now)
 }
 
@@ -50,7 +50,7 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 		case r == nil && k.has[name] == "" && k.names[name]:
 			absent = append(absent, name)
 			delete(c.dirty[t], name)
-		case r != nil && k.isAsked(name) && !c.isAcknowledged(t, r) && !c.isHeldBack(t, name) && !c.isAhead(t, r):
+		case r != nil && c.isAsked(t, name) && !c.isAcknowledged(t, r) && !c.isHeldBack(t, name) && !c.isAhead(t, r):
 			changed = append(changed, r)
 		}
 	}
@@ -68,7 +68,8 @@ func (c *client) pushRemovals(t Type, now time.Time) {
 	}
 	var gone []string
 	for name := range c.dirty[t] {
-		if (k.has[name] != "" || k.unsure[name]) && c.target.findResource(t, name) == nil && !c.isReady(t, name) {
+		isGone := (k.has[name] != "" || k.unsure[name]) && c.target.findResource(t, name) == nil
+		if isGone && !c.isReady(t, name) && (t != ScopedRoutes || c.hasLeft(name, now)) {
 			gone = append(gone, name)
 		}
 	}

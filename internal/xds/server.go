@@ -53,6 +53,8 @@ type Options struct {
 	// limpet's own time.
 	Metrics  *Metrics
 	Debounce time.Duration
+	// HasModule says that Envoys are known to have the module by which routes have shards.
+	HasModule bool
 	// Ready, if there is one, gives the listener that a node asks for by which it says that it is ready; nil for none.
 	Ready func(*corev3.Node) (*Resource, error)
 }
@@ -93,6 +95,8 @@ type gateway struct {
 	// named is the most that its snapshots' names came to, as an Envoy is reckoned that has and wants them all: one that
 	// was away has more than there is now.
 	named int
+	// loadsModule says that the last Envoy that showed it loads the module by which routes have shards.
+	loadsModule bool
 	// gone says that there is no such Gateway any more. Proxies of it that come back later are to have nothing either.
 	gone bool
 }
@@ -234,6 +238,7 @@ func (s *Server) join(gateway string, one *stream) error {
 	}
 	s.gateways[gateway] = g
 	g.streams[one] = true
+	one.client.supposes = g.loadsModule || s.options.HasModule
 	if g.latest != nil {
 		one.inbox.put(g.latest, g.latest.changesSince(nil))
 	}

@@ -8,10 +8,11 @@ import (
 )
 
 // An Envoy that loads a small module finds its routes by shard: its listeners have another form then, and scoped routes
-// take the place of tables of whole sites. Whether it does shows in a listener that takes no connections: an Envoy that
-// has no listeners gets it together with them, one that serves gets it before them, so that nothing that serves is
-// tried. So an Envoy crosses from one to the other when a listener changes, or is new, and what its listeners of before
-// ask for stays up to date.
+// take the place of tables of whole sites. Whether it does shows in a listener that takes no connections, the trial. An
+// Envoy that serves gets it alone, before its listeners change. One that has no listeners gets it with them: those that
+// have shards, if it is to be supposed that it loads the module, and otherwise those of whole sites, for if it refused
+// them it would be ready before it listens. So an Envoy crosses from one to the other when a listener changes, or is
+// new, and what its listeners of before ask for stays up to date.
 
 // sharding is how an Envoy finds its routes.
 type sharding int
@@ -65,7 +66,9 @@ func (c *client) trySharding(now time.Time) (tried bool) {
 	case !k.asked || k.pending != nil:
 		return now.Sub(c.begun) >= c.deadline && !c.isWaiting()
 	case len(k.has) == 0 && len(k.unsure) == 0:
-		c.decide(supposed, "")
+		if c.supposes {
+			c.decide(supposed, "")
+		}
 		return true
 	default:
 		c.send(Listener, []*Resource{trial}, nil, now)
@@ -79,15 +82,18 @@ func (c *client) recognizeSharding() {
 	if c.sharding != undecided || len(has) == 0 {
 		return
 	}
-	isRight := func(l *Resource) bool { return l.Sharded != nil && has[l.Name] == l.Sharded.Version }
-	if slices.ContainsFunc(c.target.Resources(Listener), isRight) {
-		c.decide(sharded, "")
+	for name, version := range has {
+		if c.isSharded(&Resource{Name: name, Version: version}) {
+			c.scoped[name] = !strings.HasSuffix(version, early)
+			c.decide(sharded, "")
+		}
 	}
 }
 
 // addTrial puts the trial among the first listeners of an Envoy.
 func (c *client) addTrial(t Type, changed []*Resource) []*Resource {
-	if t != Listener || c.sharding != supposed {
+	isFirst := len(c.types[t].has) == 0 && len(c.types[t].unsure) == 0
+	if t != Listener || c.sharding != supposed && (c.sharding != undecided || !isFirst) {
 		return changed
 	}
 	if trial := c.shardTrial(); trial != nil {
@@ -128,6 +134,9 @@ func (c *client) judgeTrial(t Type, p *push, words string) (isAll bool) {
 // decide has everything looked at again that depends on it.
 func (c *client) decide(s sharding, words string) {
 	c.sharding, c.unsharded = s, words
+	if s == sharded || s == notSharded {
+		c.observe.tried(s == sharded)
+	}
 	for _, t := range []Type{Routes, ScopedRoutes, Listener} {
 		for _, r := range c.target.Resources(t) {
 			c.dirty.add(t, r.Name)
@@ -136,9 +145,105 @@ func (c *client) decide(s sharding, words string) {
 }
 
 // isAhead tells whether a scope leads to a table that the Envoy does not have yet: it would lead nowhere. The first
-// scopes come all at once: Envoy's listeners wait for these, and for the tables that they lead to.
+// scopes come all at once: Envoy's listeners wait for these, and for the tables that they lead to. A table that no
+// listener may look for is not waited for.
 func (c *client) isAhead(t Type, r *Resource) bool {
-	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == "" && len(c.types[ScopedRoutes].has) > 0
+	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == "" && !c.firstScopes &&
+		(c.isScoped() || c.hasTables())
+}
+
+// hasTables tells whether the Envoy asks for a table to which only scopes lead.
+func (c *client) hasTables() bool {
+	for name := range c.types[Routes].names {
+		if r := c.target.findResource(Routes, name); r != nil && !r.Whole {
+			return true
+		}
+	}
+	return false
+}
+
+// With the last listener that looks for scopes Envoy drops all scopes, once that one has drained, and when another one
+// comes it neither says so nor asks for them again: a watch of nothing is to it one of all. So that one has them all
+// sent again. Until it has them, and those are gone that it need not have, its version ends in early: what an Envoy
+// that comes back says of its scopes is what its protocol was ever sent, and no listener may have seen some of them.
+const early = "+"
+
+// markEarly marks listeners that will look for scopes where no other does.
+func (c *client) markEarly(t Type, changed []*Resource) []*Resource {
+	if t != Listener || !c.types[ScopedRoutes].asked || c.isScoped() {
+		return changed
+	}
+	for i, r := range changed {
+		if version := r.Version + early; c.isSharded(r) && c.types[Listener].has[r.Name] != version {
+			changed[i] = &Resource{Name: r.Name, Version: version, url: r.url, content: r.content}
+		}
+	}
+	return changed
+}
+
+// isEarly tells whether the Envoy has a listener with that mark, and with good reason.
+func (c *client) isEarly(t Type, r *Resource) bool {
+	return t == Listener && c.types[t].isAt(r.Name, r.Version+early) && len(c.types[ScopedRoutes].unsure) > 0
+}
+
+// noteScoped notes which listeners look for scopes.
+func (c *client) noteScoped(p *push) {
+	before := c.isScoped()
+	for _, name := range p.removed {
+		delete(c.scoped, name)
+	}
+	for _, r := range p.resources {
+		if delete(c.scoped, r.Name); c.isSharded(r) {
+			c.scoped[r.Name] = true
+		}
+	}
+	if !before && c.isScoped() {
+		c.distrustScopes()
+		for _, r := range c.target.Resources(ScopedRoutes) {
+			c.forget(ScopedRoutes, r.Name)
+		}
+	}
+}
+
+// distrustScopes notes that no listener may have seen the scopes that the Envoy has.
+func (c *client) distrustScopes() {
+	c.firstScopes = true
+	for name := range c.types[ScopedRoutes].has {
+		c.types[ScopedRoutes].unsure[name] = true
+	}
+}
+
+// isSharded tells whether a listener that is sent is in the form that looks for scopes.
+func (c *client) isSharded(r *Resource) bool {
+	l := c.target.findResource(Listener, r.Name)
+	return l != nil && l.Sharded != nil && l.Sharded.Version == strings.TrimSuffix(r.Version, early)
+}
+
+// isScoped tells whether a listener is known to look for scopes.
+func (c *client) isScoped() bool {
+	for _, is := range c.scoped {
+		if is {
+			return true
+		}
+	}
+	return false
+}
+
+// looksForScopes tells whether a listener may look for scopes. Before the first are sent, whoever asks for them does.
+func (c *client) looksForScopes() bool { return len(c.scoped) > 0 || !c.types[ScopedRoutes].greeted }
+
+// drainTime is for how long listeners that Envoy has been told to drop serve those connections that they have, and a
+// little more: it is Envoy's --drain-time-s, of which nobody tells.
+const drainTime = 11 * time.Minute
+
+// hasLeft tells whether a scope that the target does not have can go: listeners that drain look for it, and Envoy would
+// answer 404.
+func (c *client) hasLeft(scope string, now time.Time) bool {
+	since, is := c.leaving[scope]
+	if !is {
+		c.leaving[scope] = now
+	}
+	return is && now.Sub(since) >= drainTime
 }
 
 // describeRoutes says for people how the Envoy finds its routes; nothing before that is known.

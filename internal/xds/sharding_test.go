@@ -24,25 +24,40 @@ var byShared = strings.Replace(byShard, "scope web#00 cluster:a",
 // withoutModule is for Envoys that have no such module.
 var withoutModule = strings.Replace(byShard, "shards", "shards bad", 1)
 
-// TestClientShards holds what an Envoy gets that has no listeners yet: one that loads the module scopes alone, another one whole tables
-// alone. The trial goes again.
+// TestClientShards holds what an Envoy gets that has no listeners yet. Of which it is supposed that it loads the module it gets those that have
+// shards, and no others if it does; otherwise it gets those of whole sites, with the trial, and what it shows is known of the next one. The
+// trial goes again.
 func TestClientShards(t *testing.T) {
-	for _, c := range []struct{ name, config, routes, want string }{
+	const sharded, whole = "sharded", "whole: not taken: trial/shards"
+	for _, c := range []struct {
+		name, config string
+		supposed     bool
+		routes, want string
+	}{
 		{
-			"with the module", byShard, "sharded",
+			"as supposed", byShard, true, sharded,
 			"clusters+2-0 endpoints+2-0 listeners+2-0 filters+1-0 scopes+2-0 listeners+0-1",
 		},
 		{ // all scopes at once, for the listener waits for these alone
-			"with shared tables", byShared, "sharded",
+			"as supposed, shared tables", byShared, true, sharded,
 			"clusters+2-0 endpoints+2-0 listeners+2-0 filters+1-0 scopes+3-0 routes+1-0 listeners+0-1",
 		},
 		{
-			"without", withoutModule, "whole: not taken: web, trial/shards",
+			"against what is supposed", withoutModule, true, "whole: not taken: web, trial/shards",
 			"clusters+2-0 endpoints+2-0 listeners+2-0 listeners+1-0 filters+1-0 routes+1-0",
+		},
+		{
+			"as it shows", byShard, false, sharded,
+			"clusters+2-0 endpoints+2-0 listeners+2-0 filters+1-0 routes+1-0 listeners+1-0 scopes+2-0 listeners+0-1",
+		},
+		{
+			"without", withoutModule, false, whole,
+			"clusters+2-0 endpoints+2-0 listeners+2-0 filters+1-0 routes+1-0 listeners+1-0",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := newFakeEnvoy(t)
+			e.client.supposes = c.supposed
 			to := listed(t, e.now, c.config)
 			if c.config == withoutModule { // with which it is only tried
 				l := to.findResource(Listener, "web")
@@ -91,7 +106,8 @@ func TestClientCrosses(t *testing.T) {
 	}
 }
 
-// TestClientScopes holds the order of changes of scopes: after their clusters and before these go, and not before a table that they lead to.
+// TestClientScopes holds the order of changes of scopes: after their clusters, and not before a table that they lead to. They go when no
+// listener drains any more that looks for them.
 func TestClientScopes(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
 		{"a route", byShard, strings.Replace(byShard, "#00 cluster:a", "#00 cluster:b", 1), "scopes+1-0"},
@@ -100,8 +116,8 @@ func TestClientScopes(t *testing.T) {
 			"clusters+1-0 endpoints+1-0 scopes+1-0 clusters+0-1",
 		},
 		{"to a shared table", byShard, byShared, "scopes+1-0 routes+1-0 scopes+1-0"},
-		{"from a shared table", byShared, byShard, "scopes+1-0 scopes+0-1"},
-		{"a scope less", byShard, strings.Replace(byShard, "scope web#01 cluster:b", "", 1), "scopes+0-1"},
+		{"from a shared table", byShared, byShard, "scopes+1-0 drained scopes+0-1"},
+		{"a scope less", byShard, strings.Replace(byShard, "scope web#01 cluster:b", "", 1), "drained scopes+0-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := newFakeEnvoy(t)
@@ -111,13 +127,55 @@ func TestClientScopes(t *testing.T) {
 			to := listed(t, e.now, c.to)
 			e.set(to)
 			e.run()
-			if got := strings.Join(e.log, " "); got != c.want {
+			e.drain()
+			if got := strings.TrimSuffix(strings.Join(e.log, " "), " drained"); got != c.want {
 				t.Errorf("sent %s\nwant %s", got, c.want)
 			}
 			if err := e.holds(to); err != nil {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestClientScopesComeBack holds that a scope that was there again meanwhile stays as long as any other.
+func TestClientScopesComeBack(t *testing.T) {
+	e := newFakeEnvoy(t)
+	less := strings.Replace(byShard, "scope web#01 cluster:b", "", 1)
+	for _, config := range []string{byShard, less, strings.Replace(byShard, "#01 cluster:b", "#01 cluster:a", 1), less} {
+		e.set(listed(t, e.now, config))
+		e.run()
+		e.now = e.now.Add(drainTime * 2 / 3)
+		e.pull()
+		e.run()
+		if got := string(e.has[ScopedRoutes]["web#01"].GetResource().GetValue()); !strings.Contains(config, got) && config != less || got == "" {
+			t.Errorf("the scope is %q with %s", got, config)
+		}
+	}
+	if e.drain(); e.has[ScopedRoutes]["web#01"] != nil {
+		t.Error("the scope stays for ever")
+	}
+}
+
+// TestClientScopesAgain holds that an Envoy whose last listener with scopes has gone has them with the next one, also over connections.
+func TestClientScopesAgain(t *testing.T) {
+	none := "cluster a"
+	for _, connects := range []bool{false, true} {
+		e := newFakeEnvoy(t)
+		for _, config := range []string{byShard, none, byShard, none, byShared} {
+			if connects {
+				e.connect()
+			}
+			to := listed(t, e.now, config)
+			e.set(to)
+			e.run()
+			if config == none {
+				continue
+			}
+			if err := e.holds(to); err != nil {
+				t.Errorf("%v; %q", err, e.tail())
+			}
+		}
 	}
 }
 

@@ -92,6 +92,12 @@ func (c *client) listRejected() (all []Rejection) {
 	return all
 }
 
+func (one *stream) tried(loads bool) {
+	one.server.lock.Lock()
+	defer one.server.lock.Unlock()
+	one.server.findGateway(one.gateway()).loadsModule = loads
+}
+
 func (one *stream) staged(s stage, since time.Time, took time.Duration) {
 	one.server.options.Metrics.stages.WithLabelValues(s.String()).Observe(took.Seconds())
 	if tell := one.server.options.Staged; tell != nil {
