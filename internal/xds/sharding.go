@@ -229,8 +229,8 @@ func (c *client) isScoped() bool {
 	return false
 }
 
-// looksForScopes tells whether a listener may look for scopes. Before the first are sent, whoever asks for them does.
-func (c *client) looksForScopes() bool { return len(c.scoped) > 0 || !c.types[ScopedRoutes].greeted }
+// needsScopes tells whether a listener may look for scopes. Before the first are sent, whoever asks for them does.
+func (c *client) needsScopes() bool { return len(c.scoped) > 0 || !c.types[ScopedRoutes].greeted }
 
 // drainTime is for how long listeners that Envoy has been told to drop serve those connections that they have, and a
 // little more: it is Envoy's --drain-time-s, of which nobody tells.
