@@ -25,26 +25,29 @@ func MachineAddresses() (all []netip.Addr) {
 	return slices.Compact(all)
 }
 
-// closing is how long an Envoy may take to close the sockets of listeners that it has acknowledged to have dropped.
-const closing = time.Second
+// Closing is how long an Envoy may take to close the sockets of listeners that it has acknowledged to have dropped.
+const Closing = time.Second
 
 // FindUnusable tries every address of a listener for a moment, and says why some can't be had, with what to do about
-// it. One that is in use may be that of a listener that has just gone: it is tried again for as long as Envoy takes to
-// close it.
-func FindUnusable(listeners []netip.AddrPort) map[netip.AddrPort]string {
+// it. One that is in use is tried again for so long, all in all.
+func FindUnusable(listeners []netip.AddrPort, patience time.Duration) map[netip.AddrPort]string {
 	unusable := map[netip.AddrPort]string{}
-	end := time.Now().Add(closing)
+	end := time.Now().Add(patience)
 	for _, at := range listeners {
-		err := checkFree(at.String(), "change the Gateway's port or address")
+		err := checkListener(at)
 		for errors.Is(err, errInUse) && time.Now().Before(end) {
-			time.Sleep(closing / 20)
-			err = checkFree(at.String(), "change the Gateway's port or address")
+			time.Sleep(patience / 20)
+			err = checkListener(at)
 		}
 		if err != nil {
 			unusable[at] = err.Error()
 		}
 	}
 	return unusable
+}
+
+func checkListener(at netip.AddrPort) error {
+	return checkFree(at.String(), "change the Gateway's port or address")
 }
 
 var errInUse = errors.New("is in use by another process")
