@@ -37,15 +37,20 @@ func newScheme(groups ...func(*runtime.Scheme) error) *runtime.Scheme {
 // newClient makes a client for a group of types, as client-go's own are made.
 func newClient(config *rest.Config, group schema.GroupVersion) (*rest.RESTClient, error) {
 	own := rest.CopyConfig(config)
-	own.GroupVersion, own.APIPath = &group, "/apis"
-	if group.Group == "" {
-		own.APIPath = "/api"
-	}
+	own.GroupVersion, own.APIPath = &group, rootOf(group)
 	own.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(scheme, codecs).WithoutConversion()
 	if own.UserAgent == "" {
 		own.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
 	return rest.RESTClientFor(own)
+}
+
+// rootOf is the path below which an API server has a group.
+func rootOf(group schema.GroupVersion) string {
+	if group.Group == "" {
+		return "/api"
+	}
+	return "/apis"
 }
 
 // Objects are those of a kind in a namespace of an API server.

@@ -42,7 +42,7 @@ func listServed(ctx context.Context, config *rest.Config) (map[schema.GroupVersi
 	for _, group := range listRead(groups.Groups) {
 		asking.Go(func() {
 			list := metav1.APIResourceList{}
-			err := getPage(ctx, client, pathOf(group), &list)
+			err := getPage(ctx, client, rootOf(group)+"/"+group.String(), &list)
 			lock.Lock()
 			defer lock.Unlock()
 			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsServiceUnavailable(err) {
@@ -76,14 +76,6 @@ func listRead(has []metav1.APIGroup) (all []schema.GroupVersion) {
 		}
 	}
 	return all
-}
-
-// pathOf is where an API server has a group.
-func pathOf(group schema.GroupVersion) string {
-	if group.Group == "" {
-		return "/api/" + group.Version
-	}
-	return "/apis/" + group.String()
 }
 
 // getPage reads a page that is no object.

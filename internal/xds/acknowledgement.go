@@ -1,9 +1,7 @@
 package xds
 
 import (
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -63,8 +61,11 @@ func (c *client) takeFirst(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 // first did.
 func (c *client) takeScopes() {
 	c.firstScopes = len(c.types[ScopedRoutes].has) == 0
-	isEarly := func(version string) bool { return strings.HasSuffix(version, early) }
-	if len(c.scoped) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(c.types[Listener].has)), isEarly) {
+	isTrue := len(c.scoped) > 0
+	for _, version := range c.types[Listener].has {
+		isTrue = isTrue && !strings.HasSuffix(version, early)
+	}
+	if !isTrue {
 		c.distrustScopes()
 	}
 }

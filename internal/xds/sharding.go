@@ -82,11 +82,15 @@ func (c *client) recognizeSharding() {
 	if c.sharding != undecided || len(has) == 0 {
 		return
 	}
+	isRight := false
 	for name, version := range has {
-		if c.isSharded(&Resource{Name: name, Version: version}) {
+		if c.isSharded(name, version) {
 			c.scoped[name] = !strings.HasSuffix(version, early)
-			c.decide(sharded, "")
+			isRight = true
 		}
+	}
+	if isRight {
+		c.decide(sharded, "")
 	}
 }
 
@@ -174,7 +178,7 @@ func (c *client) markEarly(t Type, changed []*Resource) []*Resource {
 		return changed
 	}
 	for i, r := range changed {
-		if version := r.Version + early; c.isSharded(r) && c.types[Listener].has[r.Name] != version {
+		if version := r.Version + early; c.isSharded(r.Name, r.Version) && c.types[Listener].has[r.Name] != version {
 			changed[i] = &Resource{Name: r.Name, Version: version, url: r.url, content: r.content}
 		}
 	}
@@ -193,7 +197,7 @@ func (c *client) noteScoped(p *push) {
 		delete(c.scoped, name)
 	}
 	for _, r := range p.resources {
-		if delete(c.scoped, r.Name); c.isSharded(r) {
+		if delete(c.scoped, r.Name); c.isSharded(r.Name, r.Version) {
 			c.scoped[r.Name] = true
 		}
 	}
@@ -213,10 +217,10 @@ func (c *client) distrustScopes() {
 	}
 }
 
-// isSharded tells whether a listener that is sent is in the form that looks for scopes.
-func (c *client) isSharded(r *Resource) bool {
-	l := c.target.findResource(Listener, r.Name)
-	return l != nil && l.Sharded != nil && l.Sharded.Version == strings.TrimSuffix(r.Version, early)
+// isSharded tells whether a version of a listener is the target's in the form that looks for scopes.
+func (c *client) isSharded(name, version string) bool {
+	l := c.target.findResource(Listener, name)
+	return l != nil && l.Sharded != nil && l.Sharded.Version == strings.TrimSuffix(version, early)
 }
 
 // isScoped tells whether a listener is known to look for scopes.
