@@ -89,6 +89,11 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 	for _, name := range request.GetResourceNamesUnsubscribe() {
 		if name == "*" {
 			k.wildcard = false
+			for name := range k.has {
+				if !k.names[name] {
+					c.forget(t, name)
+				}
+			}
 			continue
 		}
 		if k.names[name] {

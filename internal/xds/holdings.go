@@ -73,6 +73,9 @@ func (c *client) hasReachable(types ...Type) bool { return c.has(types, c.hasRej
 
 func (c *client) has(types []Type, asked bool) bool {
 	for _, t := range types {
+		if t == ScopedRoutes && !c.needsScopes() {
+			continue
+		}
 		for name := range c.dirty[t] {
 			if r := c.want(t, name); r != nil && (!asked || c.isAsked(t, name)) && !c.isAcknowledged(t, r) {
 				return false

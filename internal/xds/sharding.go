@@ -153,7 +153,17 @@ func (c *client) decide(s sharding, words string) {
 // listener may look for is not waited for.
 func (c *client) isAhead(t Type, r *Resource) bool {
 	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == "" && !c.firstScopes &&
-		(c.isScoped() || c.hasTables())
+		(c.isScoped() || c.hasSharded() || c.hasTables())
+}
+
+// hasSharded tells whether the Envoy came with a listener of the target that looks for scopes.
+func (c *client) hasSharded() bool {
+	for name := range c.scoped {
+		if c.isSharded(name, c.types[Listener].has[name]) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasTables tells whether the Envoy asks for a table to which only scopes lead.
@@ -172,9 +182,10 @@ func (c *client) hasTables() bool {
 // that comes back says of its scopes is what its protocol was ever sent, and no listener may have seen some of them.
 const early = "+"
 
-// markEarly marks listeners that will look for scopes where no other does.
+// markEarly marks listeners that will look for scopes where no other does, or where some are not known to be seen.
 func (c *client) markEarly(t Type, changed []*Resource) []*Resource {
-	if t != Listener || !c.types[ScopedRoutes].asked || c.isScoped() {
+	scopes := &c.types[ScopedRoutes]
+	if t != Listener || !scopes.asked || c.isScoped() && len(scopes.unsure) == 0 {
 		return changed
 	}
 	for i, r := range changed {
