@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// mayRunAgain tells whether what failed is up to so many tests, and nothing else.
+// mayRunAgain tells whether what failed is up to so many tests, and nothing else: no package itself, and none that did
+// not run all of its tests.
 func (p *progress) mayRunAgain(most int) bool {
 	count := 0
 	for _, tests := range p.failed {
-		if count += len(tests); len(tests) == 0 { // the package itself
+		if count += len(tests); len(tests) == 0 {
 			return false
 		}
 	}

@@ -26,6 +26,9 @@ func main() {
 	os.Exit(code)
 }
 
+// testsFailed is go test's exit code where packages or tests failed, and nothing befell itself.
+const testsFailed = 1
+
 // run gives go test's exit code, and an error where go test could not be run at all.
 func run(arguments []string, stdout, stderr io.Writer, every time.Duration) (int, error) {
 	p := newProgress(stdout, stderr)
@@ -34,7 +37,7 @@ func run(arguments []string, stdout, stderr io.Writer, every time.Duration) (int
 		p.listSlowest(count)
 	}
 	most, _ := strconv.Atoi(os.Getenv("AGAIN"))
-	if code == 0 || err != nil || !p.mayRunAgain(most) {
+	if code != testsFailed || err != nil || !p.mayRunAgain(most) {
 		return code, err
 	}
 	return runAgain(arguments, p.failed, stdout, stderr, every)

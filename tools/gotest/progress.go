@@ -24,6 +24,9 @@ type suite struct {
 	outputs map[string]string    // of tests that have not ended, by the name of the outermost
 	since   map[string]time.Time // of outermost tests that run, not those that wait for their turn
 	done    int                  // how many have ended
+
+	unfinished int  // tests that have begun and not ended, paused ones too
+	races      bool // a data race was found
 }
 
 // progress makes of events what go test prints.
@@ -91,11 +94,17 @@ func (p *progress) suiteEvent(s *suite, e event) {
 			fmt.Fprint(p.stdout, s.outputs[test])
 		}
 		fmt.Fprint(p.stdout, s.output)
-		if p.failed[s.name] == nil {
-			p.failed[s.name] = []string{}
+		if !s.isWhole() {
+			p.failed[s.name] = nil
 		}
 		p.end(s)
 	}
+}
+
+// isWhole tells whether all tests have come to their end, which testing says, and none of them met a data race. After a
+// panic, a time limit or an exit there is no telling what was not run.
+func (s *suite) isWhole() bool {
+	return s.unfinished == 0 && strings.Contains("\n"+s.output, "\nFAIL\n") && !s.races
 }
 
 func (p *progress) end(s *suite) {
@@ -109,11 +118,15 @@ func (p *progress) testEvent(s *suite, e event) {
 	test, _, inner := strings.Cut(e.Test, "/")
 	switch {
 	case e.Action == "output":
+		s.races = s.races || strings.Contains(e.Output, "WARNING: DATA RACE")
 		if !strings.HasPrefix(e.Output, "=== ") {
 			s.outputs[test] += e.Output
 		}
 	case inner:
 	case e.Action == "run" || e.Action == "cont":
+		if e.Action == "run" {
+			s.unfinished++
+		}
 		s.since[test] = p.now()
 	case e.Action == "pause":
 		delete(s.since, test)
@@ -125,6 +138,7 @@ func (p *progress) testEvent(s *suite, e event) {
 		delete(s.since, test)
 		delete(s.outputs, test)
 		s.done++
+		s.unfinished--
 		p.ended = append(p.ended, ended{e.Package + " " + test, time.Duration(e.Elapsed * float64(time.Second))})
 	}
 }
