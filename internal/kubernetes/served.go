@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ type servedKind struct {
 }
 
 // listServed gives the resources that an API server has of the groups that the compiler reads, by their kinds. A group
-// whose own server does not answer is left out.
+// whose own server does not answer is left out; that of the core is the API server's.
 func listServed(ctx context.Context, config *rest.Config) (map[schema.GroupVersionKind]servedKind, error) {
 	client, err := newClient(config, corev1.SchemeGroupVersion)
 	if err != nil {
@@ -45,7 +46,8 @@ func listServed(ctx context.Context, config *rest.Config) (map[schema.GroupVersi
 			err := getPage(ctx, client, rootOf(group)+"/"+group.String(), &list)
 			lock.Lock()
 			defer lock.Unlock()
-			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsServiceUnavailable(err) {
+			isAway := group.Group != "" && (apierrors.IsNotFound(err) || apierrors.IsServiceUnavailable(err))
+			if err != nil && !isAway {
 				failed = err // one will do
 			}
 			for _, r := range list.APIResources {
@@ -81,8 +83,11 @@ func listRead(has []metav1.APIGroup) (all []schema.GroupVersion) {
 // getPage reads a page that is no object.
 func getPage(ctx context.Context, client *rest.RESTClient, path string, into any) error {
 	text, err := client.Get().AbsPath(path).Do(ctx).Raw()
-	if err != nil {
-		return err
+	if err == nil {
+		err = json.Unmarshal(text, into)
 	}
-	return json.Unmarshal(text, into)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }

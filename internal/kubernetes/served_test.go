@@ -6,13 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/client-go/rest"
 )
 
 // TestServedKinds: the versions of the kinds that limpet reads are asked for where the API server has them, and no others. A group whose own
-// server does not answer is left out, and any other failure is one.
+// server does not answer is left out, and any other failure is one, as is the core group's.
 func TestServedKinds(t *testing.T) {
 	pages := map[string]string{
 		"/apis": `{"groups": [
@@ -56,5 +57,9 @@ func TestServedKinds(t *testing.T) {
 	asked, missing = make(chan string, 10), http.StatusForbidden
 	if _, err := listServed(t.Context(), config); err == nil {
 		t.Error("a refused page is none")
+	}
+	asked, missing, pages["/api/v1"] = make(chan string, 10), http.StatusServiceUnavailable, ""
+	if _, err := listServed(t.Context(), config); err == nil || !strings.HasPrefix(err.Error(), "/api/v1: ") {
+		t.Errorf("without the core group: %v", err)
 	}
 }
