@@ -189,8 +189,15 @@ func TestAgain(t *testing.T) {
 		again, packages string
 		code            int
 	}{
-		{"", "./flaky", 1}, {"3", "./flaky", 0}, {"3", "./flaky ./bad", 1}, {"1", "./flaky ./bad", 1}, {"3", "./flaky ./broken", 1},
-		{"3", "./flaky ./panics", 1}, {"3", "./flaky ./hangs", 1}, {"3", "./flaky ./exits", 1}, {"3", "./flaky ./bursts", 1},
+		{"", "./flaky", 1},
+		{"3", "./flaky", 0},
+		{"3", "./flaky ./bad", 1},
+		{"1", "./flaky ./bad", 1},
+		{"3", "./flaky ./broken", 1},
+		{"3", "./flaky ./panics", 1},
+		{"3", "./flaky ./hangs", 1},
+		{"3", "./flaky ./exits", 1},
+		{"3", "./flaky ./bursts", 1},
 		{"3", "./flaky ./races", 1},
 	} {
 		t.Setenv("AGAIN", c.again)
