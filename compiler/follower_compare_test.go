@@ -74,14 +74,22 @@ func compareServedLists(t *testing.T, name string, got, want []*envoy.Served) {
 			t.Errorf("%s: %s is in the place of %s", name, g.Gateway, w.Gateway)
 			return
 		}
-		for kind, lists := range map[string][2][]envoy.Packed{
+		for kind, lists := range map[string][2][]*envoy.Packed{
 			"listeners": {g.Listeners, w.Listeners}, "routes": {g.Routes, w.Routes}, "clusters": {g.Clusters, w.Clusters},
 			"endpoints": {g.Endpoints, w.Endpoints}, "secrets": {g.Secrets, w.Secrets}, "filter": {g.Filter, w.Filter},
 			"scopes": {g.Scopes, w.Scopes}, "tables of shards": {g.ShardTables, w.ShardTables},
 		} {
 			if !reflect.DeepEqual(lists[0], lists[1]) {
-				t.Errorf("%s: the %s of %s differ:\nfollowed %+v\nfrom scratch %+v", name, kind, w.Gateway, lists[0], lists[1])
+				t.Errorf("%s: the %s of %s differ:\nfollowed %s\nfrom scratch %s",
+					name, kind, w.Gateway, printPacked(lists[0]), printPacked(lists[1]))
 			}
 		}
 	}
+}
+
+func printPacked(all []*envoy.Packed) (text string) {
+	for _, packed := range all {
+		text += fmt.Sprintf("%+v\n", *packed)
+	}
+	return text
 }

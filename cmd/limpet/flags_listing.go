@@ -108,27 +108,21 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) error {
 	l := f.listing
 	replica, has, err := askReading(ctx, config, f.policies.classNamespace, f.kinds.controller)
 	if err != nil {
-		message.Printf(
-			l.stderr,
-			"objects of %s; the options and the memory of 'limpet serve' are not known here: %s",
-			config.Host,
-			message.MakePrintable(err.Error()),
-		)
+		l.printUnasked(config.Host, err)
 		return nil
 	}
-	f.takeOver(has.Options, l.flags)
-	if target := l.target(); target != compiler.TargetEnvoy {
+	f.takeOver(has.Options)
+	if !l.isServed() {
 		message.Printf(
 			l.stderr,
 			"these are the objects of %s by the options of 'limpet serve' in Pod %s; it serves Envoys of its own, "+
-				"so that what it remembers of names and addresses, and --zone, do not count with -t %s",
+				"so that its options for these, and what it remembers of names and addresses, do not count with -t %s",
 			config.Host,
 			replica,
-			target,
+			l.target(),
 		)
 		return nil
 	}
-	adoptFlag(l.flags, "zone", &f.zone, has.Options.Zone)
 	l.reading = has
 	message.Printf(
 		l.stderr,
@@ -139,6 +133,29 @@ func (f *inputFlags) askServer(ctx context.Context, config *rest.Config) error {
 	return l.listing.Readdress(has.Given)
 }
 
+// printUnasked says by whose options the answer is instead. Where limpet serve serves other proxies or none, it is no
+// loss that it does not answer.
+func (l *listingFlags) printUnasked(host string, err error) {
+	why := message.MakePrintable(err.Error())
+	if l.isServed() {
+		message.Printf(
+			l.stderr,
+			"objects of %s; the options and the memory of 'limpet serve' are not known here: %s",
+			host,
+			why,
+		)
+		return
+	}
+	message.Printf(
+		l.stderr,
+		"objects of %s by the options of this command line, which should be those of 'limpet compile -t %s'; "+
+			"no 'limpet serve' says others: %s",
+		host,
+		l.target(),
+		why,
+	)
+}
+
 // target is the command's target.
 func (l *listingFlags) target() compiler.Target {
 	if flag := l.flags.Lookup("target"); flag != nil {
@@ -147,14 +164,18 @@ func (l *listingFlags) target() compiler.Target {
 	return compiler.TargetEnvoy
 }
 
+// isServed tells whether the target's proxies are such as limpet serve has.
+func (l *listingFlags) isServed() bool { return l.target() == compiler.TargetEnvoy }
+
 // set puts what limpet serve knows into the options of a compilation.
 func (l *listingFlags) set(o *compiler.Options) {
 	o.AssumeAdmitted, o.AllowEmpty = true, true
 	switch {
 	case l.reading != nil:
 		l.reading.Known.Set(o)
-		o.LoggedHeaders, o.Envoy.Served.Proxies = l.reading.Options.LoggedHeaders, l.listing.Proxies
-	case l.target() == compiler.TargetEnvoy:
+		o.LoggedHeaders, o.Envoy.Native = l.reading.Options.LoggedHeaders, l.reading.Options.Native
+		o.Envoy.Served.Proxies = l.listing.Proxies
+	case l.isServed():
 		known := controller.Known{Nodes: l.listing.Nodes}
 		known.Set(o)
 	}

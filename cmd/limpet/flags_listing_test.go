@@ -41,11 +41,7 @@ func TestListsOnceInTime(t *testing.T) {
 			asked.Add(1)
 			<-r.Context().Done()
 		}))
-		kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-		text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}]}", server.URL)
-		if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		kubeconfig := writeKubeconfig(t, server.URL)
 		for _, args := range [][]string{
 			{"check"}, {"describe", "httproute/shop/cart"}, {"inspect"}, {"revoke"}, {"ticket", "HTTPRoute/shop/cart/rule/pay"},
 		} {
@@ -64,5 +60,44 @@ func TestListsOnceInTime(t *testing.T) {
 			}
 		}
 		server.Close()
+	}
+}
+
+// writeKubeconfig writes how to reach an API server.
+func writeKubeconfig(t *testing.T, url string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}]}", url)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestNamesMissingOptions: where no limpet serve answers, a line says whose options it are instead. With the proxies of others, which no
+// limpet serve has, nothing is missing.
+func TestNamesMissingOptions(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		text := discovery[r.URL.Path]
+		if text == "" {
+			text = `{"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": []}`
+		}
+		_, _ = io.WriteString(w, text)
+	}))
+	defer server.Close()
+	const none = "no Pod in the namespace limpet-system has the labels of limpet's chart"
+	for target, want := range map[string]string{
+		"envoy":         "; the options and the memory of 'limpet serve' are not known here: ",
+		"istio":         " by the options of this command line, which should be those of 'limpet compile -t istio'; no 'limpet serve' says others: ",
+		"envoy-gateway": " by the options of this command line, which should be those of 'limpet compile -t envoy-gateway'; no 'limpet serve' says others: ",
+	} {
+		root, stderr := newRoot(), &strings.Builder{}
+		root.SetOut(io.Discard)
+		root.SetErr(stderr)
+		root.SetArgs([]string{"check", "--kubeconfig", writeKubeconfig(t, server.URL), "-t", target})
+		if err := root.Execute(); err != nil || !strings.Contains(stderr.String(), "objects of "+server.URL+want+none) {
+			t.Errorf("%s: %v, and it says\n%s", target, err, stderr)
+		}
 	}
 }

@@ -25,29 +25,36 @@ type reading struct {
 	Given   kubernetes.Given `json:"given,omitempty"`
 }
 
-// readingOptions are the flags of serve that change what becomes of objects.
+// readingOptions are the flags of serve by which something else becomes of objects, or is said of them.
+// TestReadingOptions has the other options of a compilation, each with why it is not among these. Which addresses
+// Gateways have by --address-pool and --manage-proxies is in [kubernetes.Given].
 type readingOptions struct {
-	ControllerName string   `json:"controllerName"`
-	GatewayAPI     string   `json:"gatewayAPI,omitempty"`
-	Bind           string   `json:"bind"`
-	Zone           string   `json:"zone,omitempty"`
-	ShareAddresses bool     `json:"shareAddresses,omitempty"`
-	AssumeClass    bool     `json:"assumeClass,omitempty"`
-	ExternalNames  []string `json:"externalNames,omitempty"`
-	RouteBudget    int      `json:"routeBudgetMiB,omitempty"`
+	ControllerName  string   `json:"controllerName"`
+	SystemNamespace string   `json:"systemNamespace"`
+	GatewayAPI      string   `json:"gatewayAPI,omitempty"`
+	Bind            string   `json:"bind"`
+	ShareAddresses  bool     `json:"shareAddresses,omitempty"`
+	AssumeClass     bool     `json:"assumeClass,omitempty"`
+	ExternalNames   []string `json:"externalNames,omitempty"`
+	RouteBudget     int      `json:"routeBudgetMiB,omitempty"`
 
+	// Those of its own Envoys, which count with no other target.
+	Zone          string                 `json:"zone,omitempty"`
+	Native        bool                   `json:"native,omitempty"`
 	LoggedHeaders compiler.LoggedHeaders `json:"loggedHeaders,omitzero"`
+	DebugTickets  bool                   `json:"debugTickets,omitempty"`
 }
 
 // reading returns a function that gives the current reading.
 func (sc *serveCommand) reading(by *controller.Controller) func() any {
 	in := &sc.config.input
 	o := readingOptions{
-		ControllerName: cmp.Or(in.kinds.controller, string(v1alpha1.ControllerName)),
-		GatewayAPI:     in.policies.gatewayAPI,
-		Bind:           in.bind, Zone: in.zone, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass,
-		ExternalNames: in.external,
-		RouteBudget:   in.budget, LoggedHeaders: sc.config.telemetry.logged,
+		ControllerName:  cmp.Or(in.kinds.controller, string(v1alpha1.ControllerName)),
+		SystemNamespace: in.policies.classNamespace, GatewayAPI: in.policies.gatewayAPI,
+		Bind: in.bind, ShareAddresses: in.share, AssumeClass: in.kinds.assumeClass,
+		ExternalNames: in.external, RouteBudget: in.budget,
+		Zone: in.zone, Native: sc.config.filter.isNative(),
+		LoggedHeaders: sc.config.telemetry.logged, DebugTickets: sc.config.telemetry.tickets,
 	}
 	return func() any {
 		has := reading{Options: o, Known: by.Known()}
@@ -58,8 +65,11 @@ func (sc *serveCommand) reading(by *controller.Controller) func() any {
 	}
 }
 
-// takeOver takes over the options of limpet serve, except for flags on the command line.
-func (f *inputFlags) takeOver(o readingOptions, own *pflag.FlagSet) {
+// takeOver takes over the options of limpet serve, except for flags on the command line. That has said with
+// --system-namespace where limpet serve is, which knows itself whose policies for classes count.
+func (f *inputFlags) takeOver(o readingOptions) {
+	own := f.listing.flags
+	f.policies.classNamespace = o.SystemNamespace
 	adoptFlag(own, "controller-name", &f.kinds.controller, o.ControllerName)
 	adoptFlag(own, "gateway-api", &f.policies.gatewayAPI, o.GatewayAPI)
 	adoptFlag(own, "bind", &f.bind, o.Bind)
@@ -67,6 +77,9 @@ func (f *inputFlags) takeOver(o readingOptions, own *pflag.FlagSet) {
 	adoptFlag(own, "assume-class", &f.kinds.assumeClass, o.AssumeClass)
 	adoptFlag(own, "external-names", &f.external, o.ExternalNames)
 	adoptFlag(own, "route-budget", &f.budget, o.RouteBudget)
+	if f.listing.isServed() {
+		adoptFlag(own, "zone", &f.zone, o.Zone)
+	}
 }
 
 // adoptFlag sets what a flag sets, unless it is on the command line.

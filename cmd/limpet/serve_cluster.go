@@ -13,7 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -74,17 +73,11 @@ func (c *cluster) readRoots(ctx context.Context, keys *keyFlags) error {
 	if c.flags.root == "" {
 		return nil
 	}
-	client, err := typedcorev1.NewForConfig(c.config)
+	secrets, err := kubernetes.NewSecrets(c.config, c.flags.namespace)
 	if err != nil {
 		return err
 	}
-	keys.fixed, err = kubernetes.Roots(
-		ctx,
-		client.Secrets(c.flags.namespace),
-		c.flags.root,
-		string(compiler.TargetEnvoy),
-		c.log,
-	)
+	keys.fixed, err = kubernetes.Roots(ctx, secrets, c.flags.root, string(compiler.TargetEnvoy), c.log)
 	return err
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/limpet-proxy/limpet/internal/kubernetes"
 	"github.com/limpet-proxy/limpet/internal/serve"
@@ -159,10 +158,10 @@ func (s *serveTLS) make(ctx context.Context, c *cluster) error {
 	if len(s.names) == 0 {
 		return nil
 	}
-	client, err := typedcorev1.NewForConfig(c.config)
+	secrets, err := kubernetes.NewSecrets(c.config, c.flags.namespace)
 	if err != nil {
 		return err
 	}
-	own := &kubernetes.Certificates{Secrets: client.Secrets(c.flags.namespace), Name: s.secret, Hosts: s.names, Log: c.log}
+	own := &kubernetes.Certificates{Secrets: secrets, Name: s.secret, Hosts: s.names, Log: c.log}
 	return own.Start(ctx)
 }

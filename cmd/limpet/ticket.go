@@ -135,12 +135,15 @@ func (tc *ticketCommand) findScope(c *cobra.Command, scope string) error {
 		cmp.Or(strings.Join(scopes[:min(len(scopes), maxScopes)], ", "), "none"))
 }
 
-// doubt says that no rule was looked up, where no input is named.
+// doubt says that no rule was looked up, where no input is named, or that nobody answers the ticket.
 func (tc *ticketCommand) doubt() string {
-	if tc.input.isNamed() {
-		return ""
+	switch has := tc.input.listing.reading; {
+	case !tc.input.isNamed():
+		return "; whether a rule has this scope is not looked at: name the rules with -f"
+	case has != nil && !has.Options.DebugTickets:
+		return "; 'limpet serve' was started without --debug-tickets: its Envoys do not answer it"
 	}
-	return "; whether a rule has this scope is not looked at: name the rules with -f"
+	return ""
 }
 
 // maxScopes is how many scopes a message lists.

@@ -141,7 +141,7 @@ func awaitWeights(t *testing.T, weights [3]int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("new sessions go by %v", weights), func() bool {
 		on := map[string]int{}
-		for host := range tally(t, 60, "canary.test/") {
+		for host := range tally(t, 150, "canary.test/") {
 			on[versionOf(host)]++
 		}
 		if on[""] > 0 { // an error

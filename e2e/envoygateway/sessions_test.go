@@ -101,6 +101,7 @@ func checkChanges(t *testing.T, p *controlPlane, manifest func(input string, key
 		input := strings.Replace(shop(1), "{ip: {address: 127.0.5.1, port: 8080}}, ", "", 1)
 		p.apply(t, manifest(input, first))
 		checkFails(t, "strict.test/", cookie)
+		checkSticks(t, "strict.test/") // others have sessions on the hosts that are left
 	})
 	kept := sessionOn(t, "shop.test/", "127.0.3.1")
 	t.Run("a backend of weight 0 keeps its sessions", func(t *testing.T) {
@@ -224,7 +225,6 @@ func checkFails(t *testing.T, url, cookie string) {
 	if on := tally(t, 20, url, "Cookie", cookie); on["Gone"] != 20 {
 		t.Errorf("it went to %v", on)
 	}
-	checkSticks(t, url) // others have sessions on the hosts that are left
 }
 
 // checkWeightZero wants no new session on the host, and the old one still there. At a fifth of the requests it would be

@@ -71,7 +71,7 @@ spec:
   containers:
   - name: limpet
     image: limpet
-    args: [serve, --filter-path=limpet.wasm, --system-namespace=asked, --controller-name=limpet.dev/asked, --keys=secret/limpet-keys, --root=secret/limpet-root, --probes=0.0.0.0:18003, --address-pool=10.0.9.0/24]
+    args: [serve, --filter=native, --filter-path=liblimpet.so, --zone=zone-1, --system-namespace=asked, --controller-name=limpet.dev/asked, --keys=secret/limpet-keys, --root=secret/limpet-root, --probes=0.0.0.0:18003, --address-pool=10.0.9.0/24]
     readinessProbe: {httpGet: {path: /readyz, port: 18003}}
 `
 
@@ -158,7 +158,7 @@ func (c *cluster) setAsked(t *testing.T, name string, session bool) {
 	t.Helper()
 	text := strings.ReplaceAll(askedRoute, "NAME", name)
 	if session {
-		text += "    sessionPersistence: {sessionName: CART}\n"
+		text += "    sessionPersistence: {sessionName: CART}\n    retry: {codes: [503]}\n"
 	}
 	c.set(t, text)
 }
@@ -180,6 +180,9 @@ func (c *cluster) checkReading(t *testing.T, admin string) {
 	_, stdout, stderr := harness.Limpet(t, nil, "check", "--kubeconfig", admin, "--system-namespace", "asked", "-n", "asked", "-o", "json")
 	if !strings.Contains(stdout, `"10.0.9.`) {
 		t.Errorf("the Gateway has no address of the pool of limpet serve:\n%s%s", stdout, stderr)
+	}
+	if answer := ask(); !strings.Contains(answer, "the native filter names the host of a session") {
+		t.Errorf("by --filter native of limpet serve: %s", answer)
 	}
 	if answer := ask("-t", "istio"); !strings.Contains(answer, "by the options of 'limpet serve' in Pod asked/one; it serves Envoys of its own") ||
 		!strings.Contains(answer, "exit code 0") {

@@ -98,7 +98,7 @@ func (d difference) describe(what string, format func(name string) string) strin
 }
 
 // listDifferences compares two lists by the names of their members.
-func listDifferences(from, to []envoy.Packed) (all []difference) {
+func listDifferences(from, to []*envoy.Packed) (all []difference) {
 	changed, removed := compare(from, to)
 	if len(changed)+len(removed) == 0 {
 		return nil

@@ -7,9 +7,9 @@ import (
 )
 
 // pack makes resources of names and contents, in turn.
-func pack(words ...string) (all []envoy.Packed) {
+func pack(words ...string) (all []*envoy.Packed) {
 	for i := 0; i < len(words); i += 2 {
-		all = append(all, envoy.Packed{Name: words[i], Content: []byte(words[i+1])})
+		all = append(all, &envoy.Packed{Name: words[i], Content: []byte(words[i+1])})
 	}
 	return all
 }

@@ -20,7 +20,7 @@ type addressError struct{ error }
 // updateProbed is update without the new listeners at whose addresses an Envoy on this machine could not listen.
 func (c *Controller) updateProbed(p *pass) error {
 	r := &c.remembered
-	r.unusable = envoyproc.FindUnusable(slices.Collect(maps.Keys(r.unusable))) // those that still are
+	r.unusable = envoyproc.FindUnusable(slices.Collect(maps.Keys(r.unusable)), 0) // those that still are
 	if err := c.update(p); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (c *Controller) updateProbed(p *pass) error {
 	added := slices.DeleteFunc(slices.Clone(all), func(at netip.AddrPort) bool {
 		return slices.ContainsFunc(served, func(own netip.AddrPort) bool { return overlaps(at, own) })
 	})
-	more := envoyproc.FindUnusable(added)
+	more := envoyproc.FindUnusable(added, envoyproc.Closing) // a listener there may just have gone
 	switch {
 	case len(more) == 0:
 		return nil

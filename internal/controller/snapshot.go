@@ -24,7 +24,7 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 	edits := map[xds.Type]xds.Edit{}
 	for _, lists := range []struct {
 		t           xds.Type
-		before, now []envoy.Packed
+		before, now []*envoy.Packed
 	}{
 		{xds.Cluster, p.of.Clusters, d.Clusters},
 		{xds.Endpoint, p.of.Endpoints, d.Endpoints},
@@ -63,14 +63,14 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 }
 
 // addHosts gives a table its hosts, so that an Envoy which does not take one of them can have the others.
-func addHosts(r *xds.Resource, packed envoy.Packed) {
+func addHosts(r *xds.Resource, packed *envoy.Packed) {
 	r.WriteHosts = packed.WriteHosts
 	for _, h := range packed.Hosts() {
 		r.Hosts = append(r.Hosts, xds.Host{Name: h.Domain, Content: h.Content})
 	}
 }
 
-func newResource(t xds.Type, packed envoy.Packed) *xds.Resource {
+func newResource(t xds.Type, packed *envoy.Packed) *xds.Resource {
 	if packed.Version != "" {
 		return xds.NewLater(t, packed.Name, packed.Version, packed.Bytes)
 	}
@@ -78,7 +78,7 @@ func newResource(t xds.Type, packed envoy.Packed) *xds.Resource {
 }
 
 // leaveOut gives endpoints without some at addresses that have passed to other pods.
-func leaveOut(packed envoy.Packed, moved []string) *xds.Resource {
+func leaveOut(packed *envoy.Packed, moved []string) *xds.Resource {
 	content, err := envoy.LeaveOut(packed.Content, moved)
 	if err != nil {
 		content = nil // no Envoy takes that; but they are ours, and can be read
@@ -88,24 +88,26 @@ func leaveOut(packed envoy.Packed, moved []string) *xds.Resource {
 
 // compare gives what is new or has changed of a list, and the names of what is gone. Lists mostly have the same names,
 // and contents mostly are the same slices, so that one is compared with the other at once.
-func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []string) {
-	if len(before) == len(now) && (len(now) == 0 || &before[0] == &now[0]) {
+func compare(before, now []*envoy.Packed) (changed []*envoy.Packed, removed []string) {
+	if isSame(before, now) {
 		return nil, nil
 	}
-	var rest map[string]envoy.Packed // of before, once names differ
+	var rest map[string]*envoy.Packed // of before, once names differ
 	for i, packed := range now {
+		if rest == nil && i < len(before) && before[i] == packed {
+			continue
+		}
 		if rest == nil && (i >= len(before) || before[i].Name != packed.Name) {
 			rest = byName(before[min(i, len(before)):])
 		}
-		var was envoy.Packed
-		known := rest == nil
-		if known {
+		var was *envoy.Packed
+		if rest == nil {
 			was = before[i]
 		} else {
-			was, known = rest[packed.Name]
+			was = rest[packed.Name]
 			delete(rest, packed.Name)
 		}
-		if !known || !was.Equal(packed) {
+		if was == nil || !was.Equal(packed) {
 			changed = append(changed, packed)
 		}
 	}
@@ -118,8 +120,13 @@ func compare(before, now []envoy.Packed) (changed []envoy.Packed, removed []stri
 	return changed, removed
 }
 
-func byName(all []envoy.Packed) map[string]envoy.Packed {
-	named := make(map[string]envoy.Packed, len(all))
+// isSame tells whether it is one list, not two with equal contents.
+func isSame(before, now []*envoy.Packed) bool {
+	return len(before) == len(now) && (len(now) == 0 || &before[0] == &now[0])
+}
+
+func byName(all []*envoy.Packed) map[string]*envoy.Packed {
+	named := make(map[string]*envoy.Packed, len(all))
 	for _, packed := range all {
 		named[packed.Name] = packed
 	}

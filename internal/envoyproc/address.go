@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"syscall"
+	"time"
 )
 
 // MachineAddresses are those of this machine's interfaces, in order; none if they can't be had.
@@ -24,17 +25,32 @@ func MachineAddresses() (all []netip.Addr) {
 	return slices.Compact(all)
 }
 
+// Closing is how long an Envoy may take to close the sockets of listeners that it has acknowledged to have dropped.
+const Closing = time.Second
+
 // FindUnusable tries every address of a listener for a moment, and says why some can't be had, with what to do about
-// it.
-func FindUnusable(listeners []netip.AddrPort) map[netip.AddrPort]string {
+// it. One that is in use is tried again for so long, all in all.
+func FindUnusable(listeners []netip.AddrPort, patience time.Duration) map[netip.AddrPort]string {
 	unusable := map[netip.AddrPort]string{}
+	end := time.Now().Add(patience)
 	for _, at := range listeners {
-		if err := checkFree(at.String(), "change the Gateway's port or address"); err != nil {
+		err := checkListener(at)
+		for errors.Is(err, errInUse) && time.Now().Before(end) {
+			time.Sleep(patience / 20)
+			err = checkListener(at)
+		}
+		if err != nil {
 			unusable[at] = err.Error()
 		}
 	}
 	return unusable
 }
+
+func checkListener(at netip.AddrPort) error {
+	return checkFree(at.String(), "change the Gateway's port or address")
+}
+
+var errInUse = errors.New("is in use by another process")
 
 // CheckAdminFree gives what is wrong with the address of the admin interface.
 func CheckAdminFree(address string) error {
@@ -49,7 +65,7 @@ func checkFree(address, advice string) error {
 	case err == nil:
 		return l.Close()
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s is in use by another process; stop it, or %s", address, advice)
+		return fmt.Errorf("%s %w; stop it, or %s", address, errInUse, advice)
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf(
 			"%s: no permission to listen there (ports below 1024 are root's); run as root, or %s",

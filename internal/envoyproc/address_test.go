@@ -34,7 +34,7 @@ func TestUnusable(t *testing.T) {
 			addresses[1]: taken.Addr().String() + " is in use by another process; stop it, or " + advice,
 			addresses[2]: "192.0.2.1:80 is not an address of this machine; " + advice,
 		}
-		if unusable := FindUnusable(addresses); !maps.Equal(unusable, want) {
+		if unusable := FindUnusable(addresses, Closing); !maps.Equal(unusable, want) {
 			t.Errorf("unusable: %v, want %v", unusable, want)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/limpet-proxy/limpet/internal/proxies"
@@ -21,7 +20,7 @@ import (
 // Acknowledgements tells the process that writes statuses which listeners the Envoys of all processes have
 // acknowledged: each writes those of its own Envoys into a Lease of limpet's namespace, and keeps that alive.
 type Acknowledgements struct {
-	leases typedcoordinationv1.LeaseInterface
+	leases leases
 	name   string // of this process's Lease
 	// own gives what this process's Envoys have acknowledged, by their Gateway, and changed is called when that of others
 	// has changed.
@@ -63,22 +62,22 @@ const (
 func NewAcknowledgements(
 	config *rest.Config, namespace, process string, own func() map[string][]string, changed func(), log *slog.Logger,
 ) (*Acknowledgements, error) {
-	client, err := typedcoordinationv1.NewForConfig(config)
+	written, err := newLeases(config, namespace)
 	if err != nil {
 		return nil, err
 	}
-	return newAcknowledgements(client.Leases(namespace), process, own, changed, log), nil
+	return newAcknowledgements(written, process, own, changed, log), nil
 }
 
 func newAcknowledgements(
-	leases typedcoordinationv1.LeaseInterface,
+	in leases,
 	process string,
 	own func() map[string][]string,
 	changed func(),
 	log *slog.Logger,
 ) *Acknowledgements {
 	return &Acknowledgements{
-		leases: leases, name: "limpet-serve-" + process, own: own, changed: changed, log: log,
+		leases: in, name: "limpet-serve-" + process, own: own, changed: changed, log: log,
 		wake: make(chan struct{}, 1), others: map[string]otherProcess{},
 	}
 }

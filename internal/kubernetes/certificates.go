@@ -19,7 +19,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/limpet-proxy/limpet/internal/proxies"
 )
@@ -28,7 +27,7 @@ import (
 // are made if there is no such Secret, and the certificate is renewed while there is. A Secret that others made is
 // theirs.
 type Certificates struct {
-	Secrets typedcorev1.SecretInterface
+	Secrets Secrets
 	Name    string
 	// Hosts are the DNS names and IP addresses of the server.
 	Hosts []string

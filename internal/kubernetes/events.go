@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -56,13 +56,37 @@ func (e *Events) allow(namespace string) bool {
 // NewEvents makes an Events that sends until ctx ends. It sends events of the core API: the recorder of events.k8s.io
 // brings a client for each API of Kubernetes.
 func NewEvents(ctx context.Context, config *rest.Config) (*Events, error) {
-	client, err := typedcorev1.NewForConfig(config)
+	client, err := newClient(config, corev1.SchemeGroupVersion)
 	if err != nil {
 		return nil, err
 	}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.Events("")})
+	broadcaster.StartRecordingToSink(eventSink{client})
 	return newEvents(broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: "limpet.dev/limpet"})), nil
+}
+
+// eventSink writes events into the namespaces of what they are about.
+type eventSink struct{ client *rest.RESTClient }
+
+// Create writes the first event of its kind.
+func (s eventSink) Create(e *corev1.Event) (*corev1.Event, error) {
+	return s.write(s.client.Post(), e, e)
+}
+
+// Update writes an event anew.
+func (s eventSink) Update(e *corev1.Event) (*corev1.Event, error) {
+	return s.write(s.client.Put().Name(e.Name), e, e)
+}
+
+// Patch writes into an event that it has occurred again.
+func (s eventSink) Patch(e *corev1.Event, change []byte) (*corev1.Event, error) {
+	return s.write(s.client.Patch(types.StrategicMergePatchType).Name(e.Name), e, change)
+}
+
+func (s eventSink) write(r *rest.Request, e *corev1.Event, body any) (*corev1.Event, error) {
+	written := &corev1.Event{}
+	r.NamespaceIfScoped(e.Namespace, e.Namespace != "").Resource("events").Body(body)
+	return written, r.Do(context.Background()).Into(written)
 }
 
 // The conditions of which people ought to hear: those that are good when they are true, and those that are bad then.

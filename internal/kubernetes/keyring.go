@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/limpet-proxy/limpet/internal/keyfile"
@@ -54,11 +53,11 @@ const (
 
 // Start reads the ring, which it makes if there is no such Secret, and follows it until ctx ends.
 func (k *Keyring) Start(ctx context.Context) error {
-	client, err := typedcorev1.NewForConfig(k.Config)
+	client, err := newClient(k.Config, corev1.SchemeGroupVersion)
 	if err != nil {
 		return err
 	}
-	secrets := client.Secrets(k.Namespace)
+	secrets := secretsOf(client, k.Namespace)
 	have, err := getOrMake(ctx, secrets, k.Name, "a key ring", k.Log, func() (map[string][]byte, error) {
 		text, err := keyfile.Marshal(keyfile.NewRing(keyfile.ChooseID(policyconfig.KeyRing{}, time.Now())))
 		return map[string][]byte{keyfile.RingName: text}, err
@@ -124,7 +123,7 @@ func (k *Keyring) take(secret *corev1.Secret) error {
 }
 
 // follow takes each ring that the Secret gets.
-func (k *Keyring) follow(ctx context.Context, client *typedcorev1.CoreV1Client) error {
+func (k *Keyring) follow(ctx context.Context, client *rest.RESTClient) error {
 	return followSecret(ctx, client, k.Namespace, k.Name, func(secret *corev1.Secret) {
 		k.lock.Lock()
 		known := secret.ResourceVersion == k.secret.ResourceVersion
@@ -147,7 +146,7 @@ func (k *Keyring) follow(ctx context.Context, client *typedcorev1.CoreV1Client) 
 
 // rotate puts a fresh key into the ring whenever it is time. Every process does: the API server takes the first one's,
 // and the others see that nothing is due.
-func (k *Keyring) rotate(ctx context.Context, secrets typedcorev1.SecretInterface) {
+func (k *Keyring) rotate(ctx context.Context, secrets Secrets) {
 	for ctx.Err() == nil {
 		again, err := k.rotateOnce(ctx, secrets, time.Now())
 		if err != nil {
@@ -164,7 +163,7 @@ func (k *Keyring) rotate(ctx context.Context, secrets typedcorev1.SecretInterfac
 // rotateOnce writes the ring as it ought to be, and says when to look again.
 func (k *Keyring) rotateOnce(
 	ctx context.Context,
-	secrets typedcorev1.SecretInterface,
+	secrets Secrets,
 	now time.Time,
 ) (time.Time, error) {
 	k.lock.Lock()

@@ -9,7 +9,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -35,11 +34,11 @@ const (
 
 // Run runs a task whenever this process leads, until ctx ends. The task ends when its context does.
 func (l Lease) Run(ctx context.Context, task func(context.Context)) error {
-	client, err := typedcoordinationv1.NewForConfig(l.Config)
+	client, err := newLeases(l.Config, l.Namespace)
 	if err != nil {
 		return err
 	}
-	c := &candidate{Lease: l, client: client.Leases(l.Namespace)}
+	c := &candidate{Lease: l, client: client}
 	for c.acquire(ctx) {
 		c.lead(ctx, task)
 	}

@@ -10,8 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -53,11 +51,7 @@ func List(ctx context.Context, config *rest.Config, namespace string) (*Listing,
 	if err != nil {
 		return nil, err
 	}
-	asked, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	served, err := listServed(asked)
+	served, err := listServed(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -90,34 +84,6 @@ func List(ctx context.Context, config *rest.Config, namespace string) (*Listing,
 		listing.Sources = append(listing.Sources, compiler.Source{Name: name, Data: l.objects[name].text})
 	}
 	return listing, nil
-}
-
-// listServed gives the resources that an API server has, by their kinds. A group whose own server does not answer is
-// left out.
-func listServed(asked *discovery.DiscoveryClient) (map[schema.GroupVersionKind]servedKind, error) {
-	_, lists, err := asked.ServerGroupsAndResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-		return nil, err
-	}
-	served := map[schema.GroupVersionKind]servedKind{}
-	for _, list := range lists {
-		group, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			continue // none of ours
-		}
-		for _, r := range list.APIResources {
-			if !strings.Contains(r.Name, "/") { // or else a part of an object
-				served[group.WithKind(r.Kind)] = servedKind{group.WithResource(r.Name), r.Namespaced}
-			}
-		}
-	}
-	return served, nil
-}
-
-// servedKind is where an API server has the objects of a kind.
-type servedKind struct {
-	schema.GroupVersionResource
-	namespaced bool
 }
 
 // list lists a kind, in all namespaces or, where that is not allowed, in one.

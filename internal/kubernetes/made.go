@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/proxies"
@@ -23,7 +22,7 @@ const madeByLimpet = "limpet"
 // getOrMake returns a Secret, which it makes and logs if there is none. Several processes may call it at once: all get
 // the same Secret.
 func getOrMake(
-	ctx context.Context, secrets typedcorev1.SecretInterface, name, what string, log *slog.Logger,
+	ctx context.Context, secrets Secrets, name, what string, log *slog.Logger,
 	contents func() (map[string][]byte, error),
 ) (*corev1.Secret, error) {
 	have, err := secrets.Get(ctx, name, metav1.GetOptions{})
@@ -52,7 +51,7 @@ const RootName = "root.txt"
 // Roots reads the root secrets for Envoys from a Secret, which it makes if there is none.
 func Roots(
 	ctx context.Context,
-	secrets typedcorev1.SecretInterface,
+	secrets Secrets,
 	name, target string,
 	log *slog.Logger,
 ) ([]token.Root, error) {

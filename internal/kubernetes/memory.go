@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -31,7 +30,7 @@ type Memory struct {
 	Written func(result string)
 
 	ctx  context.Context // of this process
-	maps typedcorev1.ConfigMapInterface
+	maps configMaps
 	wake chan struct{}
 	// urgent has a value while somebody waits until wanted is written.
 	urgent   chan struct{}
@@ -63,14 +62,14 @@ const (
 
 // NewMemory makes a Memory that has read nothing. Once ctx has ended it no longer waits for the API server.
 func NewMemory(ctx context.Context, config *rest.Config, namespace, name string, log *slog.Logger) (*Memory, error) {
-	client, err := typedcorev1.NewForConfig(config)
+	maps, err := newConfigMaps(config, namespace)
 	if err != nil {
 		return nil, err
 	}
-	return newMemory(ctx, client.ConfigMaps(namespace), name, log), nil
+	return newMemory(ctx, maps, name, log), nil
 }
 
-func newMemory(ctx context.Context, in typedcorev1.ConfigMapInterface, name string, log *slog.Logger) *Memory {
+func newMemory(ctx context.Context, in configMaps, name string, log *slog.Logger) *Memory {
 	return &Memory{
 		ctx: ctx, Name: name, Log: log, maps: in, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
 		writing: make(chan struct{}, 1),

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
@@ -70,11 +69,11 @@ func (r *Replicas) get(ctx context.Context, from Replica, path string) ([]byte, 
 // newDialer opens port-forwards as kubectl does: by a WebSocket, or by SPDY where the API server or a proxy before it
 // takes none.
 func (r *Replicas) newDialer(to Replica) (httpstream.Dialer, error) {
-	client, err := typedcorev1.NewForConfig(r.Config)
+	client, err := newClient(r.Config, corev1.SchemeGroupVersion)
 	if err != nil {
 		return nil, err
 	}
-	at := client.RESTClient().
+	at := client.
 		Post().
 		Resource("pods").
 		Namespace(to.Namespace).

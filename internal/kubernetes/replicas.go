@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -33,11 +32,11 @@ type Replicas struct {
 
 // List gives the replicas that run, in the order of their names.
 func (r *Replicas) List(ctx context.Context) (all []Replica, err error) {
-	client, err := typedcorev1.NewForConfig(r.Config)
+	client, err := newPods(r.Config, r.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	pods, err := client.Pods(r.Namespace).List(ctx, metav1.ListOptions{LabelSelector: ReplicaLabels})
+	pods, err := client.List(ctx, metav1.ListOptions{LabelSelector: ReplicaLabels})
 	if apierrors.IsForbidden(err) {
 		return nil, fmt.Errorf(
 			"the right to list pods in the namespace %s is needed, to find limpet serve: %w",

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
@@ -16,14 +15,14 @@ import (
 // followSecret tells of each state of a Secret, and that it is gone, until ctx ends.
 func followSecret(
 	ctx context.Context,
-	client *typedcorev1.CoreV1Client,
+	client *rest.RESTClient,
 	namespace, name string,
 	changed func(*corev1.Secret),
 	gone func(),
 ) error {
 	informer := cache.NewSharedIndexInformer(
 		cache.NewListWatchFromClient(
-			client.RESTClient(),
+			client,
 			"secrets",
 			namespace,
 			fields.OneTermEqualSelector("metadata.name", name),
@@ -51,12 +50,12 @@ func followSecret(
 func FollowSecret(
 	ctx context.Context, config *rest.Config, namespace, name string, log *slog.Logger, take func(map[string][]byte) error,
 ) error {
-	client, err := typedcorev1.NewForConfig(config)
+	client, err := newClient(config, corev1.SchemeGroupVersion)
 	if err != nil {
 		return err
 	}
 	called := "Secret " + namespace + "/" + name
-	secret, err := client.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+	secret, err := secretsOf(client, namespace).Get(ctx, name, metav1.GetOptions{})
 	if err == nil {
 		err = take(secret.Data)
 	}

@@ -15,8 +15,6 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	"golang.org/x/time/rate"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedauthenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/limpet-proxy/limpet/internal/proxies"
@@ -31,9 +29,8 @@ type Tokens struct {
 	Audience string
 
 	source *Source
-	review func(context.Context, *authenticationv1.TokenReview, metav1.CreateOptions) (*authenticationv1.TokenReview,
-		error)
-	keys *tokenKeys
+	review func(context.Context, *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error)
+	keys   *tokenKeys
 	// signed bounds the reviews of tokens that the API server has signed, and unsigned those of tokens whose signer is not
 	// known.
 	signed, unsigned *rate.Limiter
@@ -77,13 +74,18 @@ const (
 
 // Begin says which API server reviews tokens, and where the Gateways are.
 func (t *Tokens) Begin(config *rest.Config, source *Source) error {
-	client, err := typedauthenticationv1.NewForConfig(config)
+	client, err := newClient(config, authenticationv1.SchemeGroupVersion)
 	if err != nil {
 		return err
 	}
-	t.source, t.review = source, client.TokenReviews().Create
+	t.source = source
+	t.review = func(ctx context.Context, asked *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
+		answer := &authenticationv1.TokenReview{}
+		request := client.Post().UseProtobufAsDefault().Resource("tokenreviews").Body(asked)
+		return answer, request.Do(ctx).Into(answer)
+	}
 	t.keys = newTokenKeys(func(ctx context.Context) ([]byte, error) {
-		return client.RESTClient().Get().AbsPath("/openid/v1/jwks").DoRaw(ctx)
+		return client.Get().AbsPath("/openid/v1/jwks").DoRaw(ctx)
 	}, source.log)
 	t.signed, t.unsigned = rate.NewLimiter(reviews, reviewsAtOnce), rate.NewLimiter(unsignedReviews, unsignedReviewsAtOnce)
 	t.judged, t.by, t.accounts = map[[sha256.Size]byte]judgement{}, map[claim]*peerLimit{}, map[string]*rate.Limiter{}
@@ -163,7 +165,7 @@ func (t *Tokens) limit(ctx context.Context, token *jwt.JSONWebToken, address, ac
 func (t *Tokens) ask(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error) {
 	answer, err := t.review(ctx, &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{t.Audience}},
-	}, metav1.CreateOptions{})
+	})
 	if err != nil {
 		return authenticationv1.TokenReviewStatus{}, err
 	}

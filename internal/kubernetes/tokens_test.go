@@ -36,7 +36,7 @@ func newTokens(t *testing.T, judge func(token string) (authenticationv1.TokenRev
 		t.Fatal(err)
 	}
 	tokens.keys.read = func(context.Context) ([]byte, error) { return nil, errors.New("there are none") }
-	tokens.review = func(_ context.Context, r *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+	tokens.review = func(_ context.Context, r *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
 		*asked++
 		status, err := judge(r.Spec.Token)
 		return &authenticationv1.TokenReview{Status: status}, err
@@ -188,7 +188,7 @@ func TestReviewSigned(t *testing.T) {
 			tokens, _ := newTokens(t, judgeSignature)
 			read, asked := 0, map[bool]int{}
 			tokens.keys.read = func(context.Context) ([]byte, error) { read++; return []byte(ours.set(t, "one")), nil }
-			tokens.review = func(_ context.Context, r *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+			tokens.review = func(_ context.Context, r *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
 				isOurs := judgeKey(t, tokens.keys, r.Spec.Token) == signatureGood
 				asked[isOurs]++
 				status, _ := judgeSignature("")
@@ -267,7 +267,7 @@ func TestReviewLimitsAtOnce(t *testing.T) {
 			tokens, _ := newTokens(t, judgeSignature)
 			later := time.Now().Add(time.Hour)
 			var asked, good atomic.Int64
-			tokens.review = func(_ context.Context, r *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+			tokens.review = func(_ context.Context, r *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
 				asked.Add(1)
 				time.Sleep(20 * time.Millisecond)
 				status, err := judgeSignature(r.Spec.Token)

@@ -1,9 +1,7 @@
 package xds
 
 import (
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,23 +27,7 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 	}
 	k := &c.types[t]
 	if !k.asked {
-		k.asked = true
-		k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener || t == ScopedRoutes)
-		for name, version := range request.GetInitialResourceVersions() {
-			k.has[name] = version
-			c.dirty.add(t, name)
-			k.requested += nameCost + len(name) + len(version)
-			if t == Listener && !c.isReady(t, name) {
-				c.scoped[name] = false
-			}
-		}
-		if t == ScopedRoutes {
-			c.takeScopes()
-		}
-		if t == Filter && len(c.types[Listener].has) > 0 {
-			k.refused = 1 + rand.IntN(mostRefused) //nolint:gosec // it need not be secret
-		}
-		c.returned = c.returned || t == Endpoint && len(k.has) > 0
+		c.takeFirst(t, request)
 	}
 	if k.pending != nil && request.GetResponseNonce() == k.pending.nonce {
 		c.acknowledge(t, request, now)
@@ -53,12 +35,37 @@ func (c *client) take(request *discoveryv3.DeltaDiscoveryRequest, now time.Time)
 	c.subscribe(t, request) // then, for what it subscribes to here it may have dropped from that message
 }
 
+// takeFirst takes the first request of a type: what the Envoy comes with.
+func (c *client) takeFirst(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
+	k := &c.types[t]
+	k.asked = true
+	k.wildcard = len(request.GetResourceNamesSubscribe()) == 0 && (t == Cluster || t == Listener || t == ScopedRoutes)
+	for name, version := range request.GetInitialResourceVersions() {
+		k.has[name] = version
+		c.dirty.add(t, name)
+		k.requested += nameCost + len(name) + len(version)
+		if t == Listener && !c.isReady(t, name) {
+			c.scoped[name] = false
+		}
+	}
+	if t == ScopedRoutes {
+		c.takeScopes()
+	}
+	if t == Filter && len(c.types[Listener].has) > 0 {
+		k.refused = 1 + rand.IntN(mostRefused) //nolint:gosec // it need not be secret
+	}
+	c.returned = c.returned || t == Endpoint && len(k.has) > 0
+}
+
 // takeScopes looks at the scopes that an Envoy says that it has, after its listeners: it asks in the order in which it
 // first did.
 func (c *client) takeScopes() {
 	c.firstScopes = len(c.types[ScopedRoutes].has) == 0
-	isEarly := func(version string) bool { return strings.HasSuffix(version, early) }
-	if len(c.scoped) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(c.types[Listener].has)), isEarly) {
+	isTrue := len(c.scoped) > 0
+	for _, version := range c.types[Listener].has {
+		isTrue = isTrue && !strings.HasSuffix(version, early)
+	}
+	if !isTrue {
 		c.distrustScopes()
 	}
 }
@@ -82,6 +89,11 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 	for _, name := range request.GetResourceNamesUnsubscribe() {
 		if name == "*" {
 			k.wildcard = false
+			for name := range k.has {
+				if !k.names[name] {
+					c.forget(t, name)
+				}
+			}
 			continue
 		}
 		if k.names[name] {
@@ -200,7 +212,8 @@ func (c *client) reject(t Type, p *push, words string, now time.Time) {
 		return
 	}
 	for _, r := range p.resources {
-		k.rejected[r.Name] = Rejection{Type: t.String(), Name: r.Name, Version: strings.TrimSuffix(r.Version, early), Words: words, at: now}
+		version := strings.TrimSuffix(r.Version, early)
+		k.rejected[r.Name] = Rejection{Type: t.String(), Name: r.Name, Version: version, Words: words, at: now}
 		k.refused++
 	}
 	for _, name := range p.removed { // it has it still; asking again changes nothing

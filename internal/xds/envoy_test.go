@@ -230,6 +230,9 @@ func (e *fakeEnvoy) step() bool {
 		}
 		if t == Cluster || t == Listener || t == ScopedRoutes && e.scoped || e.asked[t][r.GetName()] {
 			e.put(t, r)
+			if t == ScopedRoutes {
+				delete(e.initial, r.GetName())
+			}
 			if isInitial {
 				e.initial[r.GetName()] = true
 			}

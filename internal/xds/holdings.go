@@ -73,6 +73,9 @@ func (c *client) hasReachable(types ...Type) bool { return c.has(types, c.hasRej
 
 func (c *client) has(types []Type, asked bool) bool {
 	for _, t := range types {
+		if t == ScopedRoutes && !c.needsScopes() {
+			continue
+		}
 		for name := range c.dirty[t] {
 			if r := c.want(t, name); r != nil && (!asked || c.isAsked(t, name)) && !c.isAcknowledged(t, r) {
 				return false
@@ -85,7 +88,7 @@ func (c *client) has(types []Type, asked bool) bool {
 // isAsked tells whether the Envoy asks for what there is of a name, and something of it looks at that.
 func (c *client) isAsked(t Type, name string) bool {
 	k := &c.types[t]
-	return (k.wildcard || k.names[name]) && (t != ScopedRoutes || c.looksForScopes())
+	return (k.wildcard || k.names[name]) && (t != ScopedRoutes || c.needsScopes())
 }
 
 // hasEndpoints tells whether every cluster has endpoints that are as new as the target: those that come meanwhile are

@@ -82,11 +82,15 @@ func (c *client) recognizeSharding() {
 	if c.sharding != undecided || len(has) == 0 {
 		return
 	}
+	isRight := false
 	for name, version := range has {
-		if c.isSharded(&Resource{Name: name, Version: version}) {
+		if c.isSharded(name, version) {
 			c.scoped[name] = !strings.HasSuffix(version, early)
-			c.decide(sharded, "")
+			isRight = true
 		}
+	}
+	if isRight {
+		c.decide(sharded, "")
 	}
 }
 
@@ -149,7 +153,17 @@ func (c *client) decide(s sharding, words string) {
 // listener may look for is not waited for.
 func (c *client) isAhead(t Type, r *Resource) bool {
 	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == "" && !c.firstScopes &&
-		(c.isScoped() || c.hasTables())
+		(c.isScoped() || c.hasSharded() || c.hasTables())
+}
+
+// hasSharded tells whether the Envoy came with a listener of the target that looks for scopes.
+func (c *client) hasSharded() bool {
+	for name := range c.scoped {
+		if c.isSharded(name, c.types[Listener].has[name]) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasTables tells whether the Envoy asks for a table to which only scopes lead.
@@ -168,13 +182,14 @@ func (c *client) hasTables() bool {
 // that comes back says of its scopes is what its protocol was ever sent, and no listener may have seen some of them.
 const early = "+"
 
-// markEarly marks listeners that will look for scopes where no other does.
+// markEarly marks listeners that will look for scopes where no other does, or where some are not known to be seen.
 func (c *client) markEarly(t Type, changed []*Resource) []*Resource {
-	if t != Listener || !c.types[ScopedRoutes].asked || c.isScoped() {
+	scopes := &c.types[ScopedRoutes]
+	if t != Listener || !scopes.asked || c.isScoped() && len(scopes.unsure) == 0 {
 		return changed
 	}
 	for i, r := range changed {
-		if version := r.Version + early; c.isSharded(r) && c.types[Listener].has[r.Name] != version {
+		if version := r.Version + early; c.isSharded(r.Name, r.Version) && c.types[Listener].has[r.Name] != version {
 			changed[i] = &Resource{Name: r.Name, Version: version, url: r.url, content: r.content}
 		}
 	}
@@ -193,7 +208,7 @@ func (c *client) noteScoped(p *push) {
 		delete(c.scoped, name)
 	}
 	for _, r := range p.resources {
-		if delete(c.scoped, r.Name); c.isSharded(r) {
+		if delete(c.scoped, r.Name); c.isSharded(r.Name, r.Version) {
 			c.scoped[r.Name] = true
 		}
 	}
@@ -213,10 +228,10 @@ func (c *client) distrustScopes() {
 	}
 }
 
-// isSharded tells whether a listener that is sent is in the form that looks for scopes.
-func (c *client) isSharded(r *Resource) bool {
-	l := c.target.findResource(Listener, r.Name)
-	return l != nil && l.Sharded != nil && l.Sharded.Version == strings.TrimSuffix(r.Version, early)
+// isSharded tells whether a version of a listener is the target's in the form that looks for scopes.
+func (c *client) isSharded(name, version string) bool {
+	l := c.target.findResource(Listener, name)
+	return l != nil && l.Sharded != nil && l.Sharded.Version == strings.TrimSuffix(version, early)
 }
 
 // isScoped tells whether a listener is known to look for scopes.
@@ -229,8 +244,8 @@ func (c *client) isScoped() bool {
 	return false
 }
 
-// looksForScopes tells whether a listener may look for scopes. Before the first are sent, whoever asks for them does.
-func (c *client) looksForScopes() bool { return len(c.scoped) > 0 || !c.types[ScopedRoutes].greeted }
+// needsScopes tells whether a listener may look for scopes. Before the first are sent, whoever asks for them does.
+func (c *client) needsScopes() bool { return len(c.scoped) > 0 || !c.types[ScopedRoutes].greeted }
 
 // drainTime is for how long listeners that Envoy has been told to drop serve those connections that they have, and a
 // little more: it is Envoy's --drain-time-s, of which nobody tells.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 )
 
 // byShard is first for Envoys that find their routes by shard.
@@ -176,6 +178,79 @@ func TestClientScopesAgain(t *testing.T) {
 				t.Errorf("%v; %q", err, e.tail())
 			}
 		}
+	}
+}
+
+// TestClientScopesUnseen holds what an Envoy has that came back once its listener, the first again, had scopes of which it had never seen one:
+// that one comes when it is there again, and no scope before its table, also where the listener has changed meanwhile.
+func TestClientScopesUnseen(t *testing.T) {
+	const none, listener = "cluster a\n cluster b", "listener web routes:web filter:limpet shards"
+	less := func(config string) string { return strings.Replace(config, "scope web#01 cluster:b", "", 1) }
+	later := func(config string) string {
+		return strings.Replace(config, listener, "listener web routes:web filter:limpet v:2 shards", 1)
+	}
+	second := strings.Replace(byShard, listener, "listener second routes:web filter:limpet shards", 1)
+	for name, configs := range map[string][]string{
+		"the listener has changed":  {byShard, none, less(byShard), later(less(byShard)), later(byShard)},
+		"another has its place":     {byShard, none, less(byShard), less(byShard) + "\n listener second routes:web filter:limpet shards", less(second), second},
+		"with the first table":      {byShard, none, less(byShard), less(byShared)},
+		"with the table and itself": {byShard, none, less(byShard), byShared},
+	} {
+		for _, connects := range []bool{false, true} {
+			e := newFakeEnvoy(t)
+			var to *Snapshot
+			for i, config := range configs {
+				if connects && i == len(configs)-1 {
+					e.connect()
+					e.set(listed(t, e.now, configs[i-1]))
+					e.run()
+				}
+				to = listed(t, e.now, config)
+				e.set(to)
+				e.run()
+			}
+			e.drain()
+			e.drain()
+			if err := e.holds(to); err != nil {
+				t.Errorf("%s, it comes back: %t: %v; %q", name, connects, err, e.tail())
+			}
+		}
+	}
+}
+
+// TestClientUnsharded holds that an Envoy which comes back without the module waits for no scopes: none of its listeners looks for one.
+func TestClientUnsharded(t *testing.T) {
+	e := newFakeEnvoy(t)
+	e.set(listed(t, e.now, byShard))
+	e.run()
+	e.connect()
+	for i := range 3 {
+		config := strings.Replace(withoutModule, "scope web#00 cluster:a", fmt.Sprintf("scope web#00 cluster:a v:%d", i), 1)
+		to := listed(t, e.now, strings.Replace(config, "filter:limpet", "filter:limpet v:2", 1))
+		to.findResource(Listener, "web").content = func() []byte { return []byte("routes:web filter:limpet v:2") }
+		e.set(to)
+		e.run()
+		if e.client.live != to {
+			t.Errorf("change %d is not live; %q", i, e.tail())
+		}
+	}
+}
+
+// TestClientWildcard holds that who takes everything of a type back, and asks for it again, gets it again.
+func TestClientWildcard(t *testing.T) {
+	e := newFakeEnvoy(t)
+	to := listed(t, e.now, byShard)
+	e.set(to)
+	e.run()
+	for _, kind := range []Type{Cluster, ScopedRoutes} {
+		e.client.take(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: kind.URL(), ResourceNamesUnsubscribe: []string{"*"}}, e.now)
+		clear(e.has[kind])
+		e.client.take(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: kind.URL(), ResourceNamesSubscribe: []string{"*"}}, e.now)
+	}
+	e.pull()
+	e.run()
+	if err := e.holds(to); err != nil {
+		t.Errorf("%v; %q", err, e.tail())
 	}
 }
 

@@ -35,6 +35,27 @@ func TestPanics(t *testing.T) { t.Log("before the end"); panic("the end") }
 `,
 	"broken/broken_test.go": "package broken\nimport \"testing\"\nfunc TestIt(t *testing.T) { nothing() }\n",
 	"none/none.go":          "package none\n",
+	"hangs/hangs_test.go":   flakyAnd("func TestHangs(t *testing.T) { t.Parallel(); select {} }"),
+	"exits/exits_test.go":   flakyAnd(`func TestExits(t *testing.T) { os.Exit(1) }`),
+	"bursts/bursts_test.go": flakyAnd("func TestBursts(t *testing.T) { go panic(`the end`); select {} }"),
+	"races/races_test.go":   flakyAnd(`func TestRaces(t *testing.T) { t.Log("WARNING: DATA RACE") }`),
+	"flaky/flaky_test.go": `package flaky
+import ("os"; "testing")
+func TestSteady(t *testing.T) {}
+func TestFlaky(t *testing.T) {
+	if os.Mkdir("../first", 0o755) == nil { t.Fatal("why it failed at first") }
+}
+`,
+}
+
+// flakyAnd is a package with a test that fails at first alone, and another.
+func flakyAnd(other string) string {
+	return `package flaky
+import ("os"; "testing")
+func TestFlaky(t *testing.T) {
+	if os.Mkdir("../other", 0o755) == nil { t.Fatal("why it failed at first") }
+}
+` + other + "\n"
 }
 
 // seen is the file for which TestSlow waits, and slowRuns is when it comes.
@@ -157,5 +178,32 @@ func TestSlowest(t *testing.T) {
 	p.listSlowest(2)
 	if want := "test:     62.2 s  x/e2e TestC\ntest:      2.0 s  x/e2e TestA\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
+// TestAgain: a test that passes when it is run once more is told as flaky, with what it said; what fails again, or fails as a package, fails, and what did
+// not run all of its tests, or had a data race.
+func TestAgain(t *testing.T) {
+	const flaky = "test:   FLAKY: failed, and passed when run once more: TestFlaky in example.com/m/flaky\n"
+	for _, c := range []struct {
+		again, packages string
+		code            int
+	}{
+		{"", "./flaky", 1},
+		{"3", "./flaky", 0},
+		{"3", "./flaky ./bad", 1},
+		{"1", "./flaky ./bad", 1},
+		{"3", "./flaky ./broken", 1},
+		{"3", "./flaky ./panics", 1},
+		{"3", "./flaky ./hangs", 1},
+		{"3", "./flaky ./exits", 1},
+		{"3", "./flaky ./bursts", 1},
+		{"3", "./flaky ./races", 1},
+	} {
+		t.Setenv("AGAIN", c.again)
+		code, stdout, stderr := runModule(t, time.Hour, append([]string{"-timeout", "10s"}, strings.Fields(c.packages)...)...)
+		if code != c.code || !strings.Contains(stdout, "why it failed at first") || strings.Contains(stderr, flaky) != (code == 0) {
+			t.Errorf("AGAIN=%q %s: exit code %d:\n%s%s", c.again, c.packages, code, stdout, stderr)
+		}
 	}
 }

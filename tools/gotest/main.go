@@ -1,7 +1,7 @@
 // Command gotest runs go test with the arguments that it is given and says on stderr, every 15 seconds, what is under
 // way: a package whose tests take minutes is silent until its end otherwise. Stdout is what go test itself prints, a
 // line for each package and all output of tests that fail; so is the exit code. With SLOWEST=50 in the environment it
-// says at the end which fifty tests took longest.
+// says at the end which fifty tests took longest, and with AGAIN=3 up to three tests that fail run once more.
 package main
 
 import (
@@ -26,10 +26,27 @@ func main() {
 	os.Exit(code)
 }
 
+// testsFailed is go test's exit code where packages or tests failed, and nothing befell itself.
+const testsFailed = 1
+
 // run gives go test's exit code, and an error where go test could not be run at all.
 func run(arguments []string, stdout, stderr io.Writer, every time.Duration) (int, error) {
+	p := newProgress(stdout, stderr)
+	code, err := runOnce(arguments, p, every)
+	if count, err := strconv.Atoi(os.Getenv("SLOWEST")); err == nil {
+		p.listSlowest(count)
+	}
+	most, _ := strconv.Atoi(os.Getenv("AGAIN"))
+	if code != testsFailed || err != nil || !p.mayRunAgain(most) {
+		return code, err
+	}
+	return runAgain(arguments, p.failed, stdout, stderr, every)
+}
+
+// runOnce runs go test.
+func runOnce(arguments []string, p *progress, every time.Duration) (int, error) {
 	command := exec.Command("go", append([]string{"test", "-json"}, arguments...)...)
-	command.Stderr = stderr
+	command.Stderr = p.stderr
 	events, err := command.StdoutPipe()
 	if err != nil {
 		return 1, err
@@ -37,11 +54,7 @@ func run(arguments []string, stdout, stderr io.Writer, every time.Duration) (int
 	if err := command.Start(); err != nil {
 		return 1, err
 	}
-	p := newProgress(stdout, stderr)
 	readErr := follow(events, p, every)
-	if count, err := strconv.Atoi(os.Getenv("SLOWEST")); err == nil {
-		p.listSlowest(count)
-	}
 	err = command.Wait()
 	var exit *exec.ExitError
 	switch {

@@ -24,6 +24,9 @@ type suite struct {
 	outputs map[string]string    // of tests that have not ended, by the name of the outermost
 	since   map[string]time.Time // of outermost tests that run, not those that wait for their turn
 	done    int                  // how many have ended
+
+	unfinished int  // tests that have begun and not ended, paused ones too
+	races      bool // a data race was found
 }
 
 // progress makes of events what go test prints.
@@ -34,6 +37,7 @@ type progress struct {
 	suites         map[string]*suite
 	done           int // packages
 	ended          []ended
+	failed         map[string][]string // outermost tests, by package; none where the package itself failed
 }
 
 // ended is a test that has ended, by its package and name, and what it took. Where tests run side by side it is what
@@ -44,7 +48,10 @@ type ended struct {
 }
 
 func newProgress(stdout, stderr io.Writer) *progress {
-	return &progress{stdout: stdout, stderr: stderr, now: time.Now, begin: time.Now(), suites: map[string]*suite{}}
+	return &progress{
+		stdout: stdout, stderr: stderr, now: time.Now, begin: time.Now(), suites: map[string]*suite{},
+		failed: map[string][]string{},
+	}
 }
 
 // line takes a line of go test -json. What is none, such as an error of go itself, is printed as it is.
@@ -87,8 +94,17 @@ func (p *progress) suiteEvent(s *suite, e event) {
 			fmt.Fprint(p.stdout, s.outputs[test])
 		}
 		fmt.Fprint(p.stdout, s.output)
+		if !s.isWhole() {
+			p.failed[s.name] = nil
+		}
 		p.end(s)
 	}
+}
+
+// isWhole tells whether all tests have come to their end, which testing says, and none of them met a data race. After a
+// panic, a time limit or an exit there is no telling what was not run.
+func (s *suite) isWhole() bool {
+	return s.unfinished == 0 && strings.Contains("\n"+s.output, "\nFAIL\n") && !s.races
 }
 
 func (p *progress) end(s *suite) {
@@ -102,21 +118,27 @@ func (p *progress) testEvent(s *suite, e event) {
 	test, _, inner := strings.Cut(e.Test, "/")
 	switch {
 	case e.Action == "output":
+		s.races = s.races || strings.Contains(e.Output, "WARNING: DATA RACE")
 		if !strings.HasPrefix(e.Output, "=== ") {
 			s.outputs[test] += e.Output
 		}
 	case inner:
 	case e.Action == "run" || e.Action == "cont":
+		if e.Action == "run" {
+			s.unfinished++
+		}
 		s.since[test] = p.now()
 	case e.Action == "pause":
 		delete(s.since, test)
 	default:
 		if e.Action == "fail" {
 			fmt.Fprint(p.stdout, s.outputs[test])
+			p.failed[s.name] = append(p.failed[s.name], test)
 		}
 		delete(s.since, test)
 		delete(s.outputs, test)
 		s.done++
+		s.unfinished--
 		p.ended = append(p.ended, ended{e.Package + " " + test, time.Duration(e.Elapsed * float64(time.Second))})
 	}
 }

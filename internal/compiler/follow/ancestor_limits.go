@@ -77,7 +77,7 @@ func (s *State) updateAncestorLimits(pending map[object.Ref]bool) {
 			}
 		}
 	}
-	clear(r.changed)
+	r.changed = map[object.Ref]bool{}
 	if len(others) == 0 {
 		return
 	}

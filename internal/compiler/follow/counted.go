@@ -42,6 +42,10 @@ func (c counted[K]) others() iter.Seq2[K, bool] {
 	}
 }
 
+// forget takes the changes. The map is a new one: it would keep the room of the most that it ever had, as at the
+// beginning, and each look through it would cost as much.
+func (c *counted[K]) forget() { c.was = earlier[K, int]{} }
+
 // isSame tells whether none has.
 func (c counted[K]) isSame() bool {
 	for range c.others() {

@@ -26,7 +26,7 @@ func TestCounted(t *testing.T) {
 		if got := fmt.Sprint(others); got != step.want || c.isSame() != (len(others) == 0) {
 			t.Errorf("%s: %s; want %s", step.changes, got, step.want)
 		}
-		clear(c.was)
+		c.forget()
 	}
 	if len(c.now) > 0 {
 		t.Errorf("there is still %v", c.now)

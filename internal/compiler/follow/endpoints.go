@@ -38,7 +38,7 @@ func (s *State) updateEndpoints(m Environment) {
 			s.rechoose(g, some, backends, m)
 		}
 	}
-	clear(s.marks.endpoints)
+	s.marks.endpoints = map[string]bool{}
 }
 
 // findOther gives the places of the clusters with hosts of Services whose slices have changed, and the ports of these,

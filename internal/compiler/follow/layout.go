@@ -46,7 +46,7 @@ func (s *State) updateLayout() {
 	for ref := range l.changed {
 		l.tally.Set(ref, s.objects.routes[ref])
 	}
-	clear(l.changed)
+	l.changed = map[object.Ref]bool{}
 	now := l.tally.Layout(s.listening.Order)
 	others := now.ListOther(l.Layout)
 	for ref := range others {

@@ -225,7 +225,7 @@ func (m *merged) takeOtherPods() map[ir.HostKey][]string {
 	for at := range others {
 		others[at] = slices.Sorted(maps.Keys(m.podsAt[at]))
 	}
-	clear(m.pods.was)
+	m.pods.forget()
 	return others
 }
 

@@ -23,7 +23,7 @@ func newReported(mark func(object.Ref)) reported {
 	}
 }
 
-func (s reported) add(rep *report.Report) {
+func (s *reported) add(rep *report.Report) {
 	rep.VisitProblems(func(w report.Statement, e report.Entry) {
 		s.counted.add(w, 1)
 		s.last[w] = e
@@ -34,7 +34,7 @@ func (s reported) add(rep *report.Report) {
 	})
 }
 
-func (s reported) remove(rep *report.Report) {
+func (s *reported) remove(rep *report.Report) {
 	if rep == nil {
 		return
 	}
@@ -48,14 +48,14 @@ func (s reported) remove(rep *report.Report) {
 }
 
 // takeNew gives the problems that are given now and were not before.
-func (s reported) takeNew() []report.Problem {
+func (s *reported) takeNew() []report.Problem {
 	var entries []report.Entry
 	for w, there := range s.others() {
 		if there {
 			entries = append(entries, s.last[w])
 		}
 	}
-	clear(s.was)
-	clear(s.last)
+	s.forget()
+	s.last = map[report.Statement]report.Entry{}
 	return report.SortEntries(entries)
 }

@@ -56,7 +56,7 @@ func (u *usage) update() (changed bool) {
 	for name := range u.others() {
 		others = append(others, name)
 	}
-	clear(u.was)
+	u.forget()
 	if len(others) == 0 {
 		return false
 	}
@@ -163,7 +163,7 @@ func (m *merged) serveGateway(
 	if err != nil {
 		return err
 	}
-	sameRoutes := slices.EqualFunc(routes, was.Routes, isSamePacked)
+	sameRoutes := slices.Equal(routes, was.Routes)
 	if !sameRoutes || isOther {
 		next.Routes = routes
 		m.addShards(&next, listeners)
@@ -186,23 +186,15 @@ func (g *servedGateway) hasOtherBase(marked bool, listeners []ir.Listener, telem
 		string(g.last.PluginJSON) != string(g.assembly.Settings.PluginJSON)
 }
 
-// isSamePacked tells whether two are one and the same, made once.
-func isSamePacked(a, b envoy.Packed) bool {
-	if a.Name != b.Name || a.Version != b.Version || len(a.Content) != len(b.Content) {
-		return false
-	}
-	return len(a.Content) == 0 || &a.Content[0] == &b.Content[0]
-}
-
 // packRoutes gives the routes of a Gateway's listeners, of which those are made again that have changed, with those of
 // shards where sites have some.
 func (m *merged) packRoutes(
 	g *servedGateway, listeners []ir.Listener, sharded map[string]bool, changed *stale,
-) (all []envoy.Packed, err error) {
+) (all []*envoy.Packed, err error) {
 	for _, l := range listeners {
 		for _, s := range m.listSites(l) {
 			hosts := m.sites[s.key]
-			if changed.sites[s.key] || hosts.routes.Name == "" || hosts.keyed.keys != g.keys ||
+			if changed.sites[s.key] || hosts.routes == nil || hosts.keyed.keys != g.keys ||
 				(hosts.shards != nil) != sharded[s.Name] {
 				hosts.clusters.update()
 				if sharded[s.Name] {
@@ -232,7 +224,7 @@ func (s *siteHosts) packWhole(g *servedGateway, siteName string) error {
 
 // patchClusters brings a Gateway's clusters and endpoints up to date, and tells whether they are not as they were.
 func (m *merged) patchClusters(g *servedGateway, d *envoy.Served, s *stale) (changed bool) {
-	if g.clusters.update() || g.last == nil || s.inline {
+	if g.clusters.update() || g.last == nil || s.apart {
 		d.Clusters, d.Endpoints = nil, nil
 		for c := range m.listClusters(g) {
 			d.AddCluster(c)
@@ -240,16 +232,15 @@ func (m *merged) patchClusters(g *servedGateway, d *envoy.Served, s *stale) (cha
 		return true
 	}
 	var settings, endpoints bool
-	text := func(name string) *envoy.Cluster { return m.clusters[name].text }
 	d.Clusters, settings = patch(
 		d.Clusters,
 		s.settings,
-		func(name string) envoy.Packed { return text(name).PackSettings() },
+		func(name string) *envoy.Packed { return m.clusters[name].text.Settings },
 	)
 	d.Endpoints, endpoints = patch(
 		d.Endpoints,
 		s.endpoints,
-		func(name string) envoy.Packed { return text(name).PackEndpoints() },
+		func(name string) *envoy.Packed { return m.clusters[name].text.Endpoints },
 	)
 	return settings || endpoints
 }
@@ -266,7 +257,9 @@ func (m *merged) listClusters(g *servedGateway) iter.Seq[envoy.Cluster] {
 }
 
 // patch gives a list with what those of some names are now; the list itself if it has none of these.
-func patch(list []envoy.Packed, names []string, now func(name string) envoy.Packed) (_ []envoy.Packed, changed bool) {
+func patch(
+	list []*envoy.Packed, names []string, now func(name string) *envoy.Packed,
+) (_ []*envoy.Packed, changed bool) {
 	if len(names) > len(list) { // it is looked through sooner than searched
 		names = make([]string, len(list))
 		for i := range list {
@@ -277,7 +270,7 @@ func patch(list []envoy.Packed, names []string, now func(name string) envoy.Pack
 		at, is := slices.BinarySearchFunc(
 			list,
 			name,
-			func(p envoy.Packed, name string) int { return cmp.Compare(p.Name, name) },
+			func(p *envoy.Packed, name string) int { return cmp.Compare(p.Name, name) },
 		)
 		if !is {
 			continue

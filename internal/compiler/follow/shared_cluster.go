@@ -52,7 +52,21 @@ func (m *merged) writeClusters(names []string) error {
 	}
 	texts, err := envoy.RenderClusters(configs)
 	for i := range texts {
+		keepPacked(m.was.clusters[texts[i].Name], &texts[i])
 		missing[i].text = &texts[i]
 	}
 	return err
+}
+
+// keepPacked leaves the halves of a cluster that have not changed the same values.
+func keepPacked(was, now *envoy.Cluster) {
+	if was == nil {
+		return
+	}
+	if was.Settings.Equal(now.Settings) {
+		now.Settings = was.Settings
+	}
+	if was.Endpoints != nil && now.Endpoints != nil && was.Endpoints.Equal(now.Endpoints) {
+		now.Endpoints = was.Endpoints
+	}
 }

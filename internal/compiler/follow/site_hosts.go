@@ -21,7 +21,7 @@ type siteHosts struct {
 	// last.
 	gateway  *servedGateway
 	clusters usage
-	routes   envoy.Packed
+	routes   *envoy.Packed      // nil for none
 	shards   *envoy.ShardTables // nil for none
 
 	empty   map[string]*ir.Host // those that are there without any route
@@ -82,7 +82,7 @@ func (m *merged) chooseForms(sites map[string][]string) {
 	for name := range sites {
 		site := m.sites[name]
 		if most := site.tally.Most(); most != site.sessions {
-			site.sessions, site.routes, site.shards = most, envoy.Packed{}, nil // to be packed again
+			site.sessions, site.routes, site.shards = most, nil, nil // to be packed again
 		}
 	}
 }

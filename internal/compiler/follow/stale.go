@@ -2,10 +2,7 @@ package follow
 
 import (
 	"bytes"
-	"cmp"
 	"reflect"
-
-	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
 // stale is what has changed since the configuration was put together last.
@@ -13,10 +10,10 @@ type stale struct {
 	listeners, policies bool
 	sites               map[string]bool
 	hosts               map[string]map[string]bool // domains, by site
-	// settings and endpoints are the clusters of which these have changed, and inline says that one of them has or had its
-	// endpoints inside.
+	// settings and endpoints are the clusters of which these have changed, and apart says that one of them has endpoints
+	// apart from it and had none, or the reverse.
 	settings, endpoints []string
-	inline              bool
+	apart               bool
 }
 
 // findStale finds that.
@@ -30,16 +27,18 @@ func (m *merged) findStale() *stale {
 			s.noteHost(key)
 		}
 	}
-	none := &envoy.Cluster{}
 	for name, was := range m.was.clusters {
-		was, now := cmp.Or(was, none), cmp.Or(m.clusterText(name), none)
-		if !bytes.Equal(was.Settings, now.Settings) {
+		now := m.clusterText(name)
+		if was == nil || now == nil {
+			continue // which is a change of who uses it
+		}
+		if was.Settings != now.Settings {
 			s.settings = append(s.settings, name)
 		}
-		if !was.PackEndpoints().Equal(now.PackEndpoints()) {
+		if was.Endpoints != now.Endpoints {
 			s.endpoints = append(s.endpoints, name)
 		}
-		s.inline = s.inline || was.Inline || now.Inline
+		s.apart = s.apart || (was.Endpoints == nil) != (now.Endpoints == nil)
 	}
 	return s
 }

@@ -179,7 +179,7 @@ func (s *State) updateAttached() {
 			s.reported.add(r.rep)
 		}
 	}
-	clear(s.marks.policies)
+	s.marks.policies = map[*sessionPolicy]bool{}
 }
 
 // reportAttachment says what becomes of a policy's attachment, whatever requests there are. It counts the ancestors in

@@ -44,8 +44,8 @@ func (s *statuses) mark(ref object.Ref) {
 
 func (s *statuses) markAll() {
 	s.all, s.listeners = true, false
-	clear(s.marked)
-	clear(s.attached.was)
+	s.marked = map[object.Ref]bool{}
+	s.attached.forget()
 }
 
 // mayHaveStatus is of kinds whose objects have a status, or one when policies affect them.
@@ -159,7 +159,7 @@ func (s *State) takeMarked() (marked map[object.Ref]bool, all bool) {
 		}
 	}
 	k.marked, k.all, k.listeners = map[object.Ref]bool{}, false, false
-	clear(k.attached.was)
+	k.attached.forget()
 	delete(marked, object.Ref{}) // of a file
 	for ref := range maps.Clone(marked) {
 		if set := s.objects.sets[ref]; set != nil { // it is written with its Gateway

@@ -103,7 +103,7 @@ type identity struct {
 func mergeTexts(
 	all []*admittedText, texts []*read.Text, elsewhere placesByName, rep *report.Report,
 ) (*Objects, documentsByName) {
-	objects, first := &Objects{}, make(documentsByName, len(all))
+	objects, first := &Objects{}, make(map[identity]*read.Document, len(all))
 	unreadable := findUnreadable(all, rep)
 	for i, t := range all {
 		rep.Add(&t.rep)
@@ -133,7 +133,7 @@ func mergeTexts(
 		}
 	}
 	slices.SortFunc(objects.Refused, compareRefs)
-	return objects, first
+	return objects, listNames(first)
 }
 
 // findUnreadable finds the files that can't be read.

@@ -9,11 +9,41 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// documentsByName are the first documents of each name, and placesByName the places where they stand.
+// documentsByName are the first documents of each name, in the order of names, and placesByName the places where they
+// stand. Nearly all sources have one document, for which a map would take eight times the memory.
 type (
-	documentsByName map[identity]*read.Document
+	documentsByName []namedDocument
 	placesByName    map[identity]place
 )
+
+type namedDocument struct {
+	identity
+	document *read.Document
+}
+
+func listNames(first map[identity]*read.Document) documentsByName {
+	all := make(documentsByName, 0, len(first))
+	for id, d := range first {
+		all = append(all, namedDocument{id, d})
+	}
+	slices.SortFunc(all, func(a, b namedDocument) int { return compareIdentities(a.identity, b.identity) })
+	return all
+}
+
+// find gives the document of a name that is there.
+func (d documentsByName) find(id identity) *read.Document {
+	at, _ := slices.BinarySearchFunc(d, id, func(one namedDocument, id identity) int {
+		return compareIdentities(one.identity, id)
+	})
+	return d[at].document
+}
+
+func compareIdentities(a, b identity) int {
+	return cmp.Or(
+		cmp.Compare(a.name, b.name), cmp.Compare(a.namespace, b.namespace),
+		cmp.Compare(a.kind.Kind, b.kind.Kind), cmp.Compare(a.kind.Group, b.kind.Group),
+	)
+}
 
 // place is that of a document.
 type place struct {
@@ -27,7 +57,7 @@ func placeOf(d *read.Document) (p place) {
 }
 
 // findPlace gives the place of the document that has a name, there or among those that came first.
-func (p placesByName) findPlace(id identity, first documentsByName) (place, bool) {
+func (p placesByName) findPlace(id identity, first map[identity]*read.Document) (place, bool) {
 	if at, there := p[id]; there {
 		return at, true
 	}
@@ -53,7 +83,8 @@ func (n sourcesByName) add(s *storedSource) {
 	if len(s.elsewhere) > 0 {
 		n.overruled[s] = true
 	}
-	for id := range s.names {
+	for _, named := range s.names {
+		id := named.identity
 		switch only := n.only[id]; {
 		case n.shared[id] != nil:
 			n.shared[id][s] = true
@@ -68,7 +99,8 @@ func (n sourcesByName) add(s *storedSource) {
 
 func (n sourcesByName) remove(s *storedSource) {
 	delete(n.overruled, s)
-	for id := range s.names {
+	for _, named := range s.names {
+		id := named.identity
 		if n.shared[id] == nil {
 			delete(n.only, id)
 			continue
@@ -126,7 +158,7 @@ func (s *Store) listOverruled(order []string) map[*storedSource]placesByName {
 			if all[source] == nil {
 				all[source] = placesByName{}
 			}
-			all[source][id] = placeOf(first.names[id])
+			all[source][id] = placeOf(first.names.find(id))
 		}
 	}
 	return all

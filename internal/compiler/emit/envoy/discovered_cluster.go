@@ -7,37 +7,36 @@ import (
 	"strings"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
-// Cluster is a cluster and its endpoints, apart from each other.
+// Cluster is a cluster and its endpoints, as a server sends them.
 type Cluster struct {
-	Name string
-	// Settings is the cluster without endpoints, and Endpoints its load assignment.
-	Settings, Endpoints []byte
-	// Moved are hosts among Endpoints that were another pod's, in order: the address, a space and the pod's uid. Proxies
-	// that may not know of them get the endpoints without.
-	Moved []string
-	// Inline says that the endpoints are a part of the cluster, for they have names.
-	Inline bool
+	Name     string
+	Settings *Packed
+	// Endpoints are nil where they are a part of Settings, for they have names.
+	Endpoints *Packed
 	// Secrets are the names of the certificates that hosts are shown, for which an Envoy asks.
 	Secrets []string
 }
 
+// loadAssignment is the number of Cluster's field.
+const loadAssignment = 33
+
 // newDiscoveredCluster writes a cluster and its endpoints.
 func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
-	d := Cluster{
-		Name: c.Name, Settings: e.marshalBinary(e.newCluster(c)),
-		Inline:  c.IsNamed(), // discovered endpoints have addresses
-		Secrets: listShown(c),
+	d := Cluster{Name: c.Name, Settings: e.packResource(c.Name, e.newCluster(c)), Secrets: listShown(c)}
+	if !c.IsNamed() {
+		d.Endpoints = e.packResource(c.Name, newAssignment(c))
+		d.Endpoints.Moved = listMoved(c)
+		return d
 	}
-	if d.Inline {
-		d.Endpoints = e.marshalBinary(newAssignment(c.Acknowledged()))
-	} else {
-		d.Endpoints, d.Moved = e.marshalBinary(newAssignment(c)), listMoved(c)
-	}
+	inside := e.marshalBinary(newAssignment(c.Acknowledged())) // for discovered endpoints have addresses
+	d.Settings.Content = protowire.AppendTag(d.Settings.Content, loadAssignment, protowire.BytesType)
+	d.Settings.Content = protowire.AppendBytes(d.Settings.Content, inside)
 	return d
 }
 

@@ -19,8 +19,8 @@ type hostTable struct {
 	isScope  bool
 }
 
-func (e *emitter) packTable(t *hostTable) Packed {
-	return Packed{
+func (e *emitter) packTable(t *hostTable) *Packed {
+	return &Packed{
 		Name:     t.name,
 		Content:  e.joinTable(t, listContents(t.hosts())),
 		Clusters: joinClusters(t.hosts()),
@@ -59,14 +59,14 @@ func (e *emitter) joinTable(t *hostTable, contents [][]byte) []byte {
 }
 
 // HasHosts tells whether it is a table that can be written with other hosts.
-func (p Packed) HasHosts() bool { return p.table != nil && p.Version == "" }
+func (p *Packed) HasHosts() bool { return p.table != nil && p.Version == "" }
 
 // Hosts are the virtual hosts of such a table, by their domains.
-func (p Packed) Hosts() []*ShardHost { return p.table.hosts() }
+func (p *Packed) Hosts() []*ShardHost { return p.table.hosts() }
 
 // WriteHosts gives the table with other contents of its Hosts, in their order. Where one is nil, the host is there
 // without routes: no wildcard of another host may answer for it.
-func (p Packed) WriteHosts(contents [][]byte) []byte {
+func (p *Packed) WriteHosts(contents [][]byte) []byte {
 	hosts, all := p.table.hosts(), slices.Clone(contents)
 	for i := range all {
 		if all[i] == nil {
@@ -87,7 +87,7 @@ func emptyHost(h *ShardHost) []byte {
 }
 
 // Bytes is Content, also where that is put together later.
-func (p Packed) Bytes() []byte {
+func (p *Packed) Bytes() []byte {
 	if p.Version == "" {
 		return p.Content
 	}

@@ -22,7 +22,7 @@ func TestLeaveOut(t *testing.T) {
 		"with a direct answer": {{Name: "a", Weight: 1, Endpoints: []ir.Endpoint{moved}, DirectStatus: 503}, {Name: "b", Weight: 1}},
 		"with TLS":             {{Name: "a", Weight: 1, Endpoints: []ir.Endpoint{moved, stays}, TLS: &ir.UpstreamTLS{}}, {Name: "b", Weight: 1}},
 	} {
-		serve := func(localities []ir.Locality) envoy.Packed {
+		serve := func(localities []ir.Locality) *envoy.Packed {
 			t.Helper()
 			config := twoClusters()
 			config.Clusters = []ir.Cluster{{Name: "service/a/80", Localities: localities}}

@@ -11,7 +11,8 @@ type Packed struct {
 	Content []byte
 	// Clusters are those that routes lead to, in order.
 	Clusters []string
-	// Moved are hosts among endpoints, as in [Cluster].
+	// Moved are hosts among endpoints that were another pod's, in order: the address, a space and the pod's uid. Proxies
+	// that may not know of them get the endpoints without.
 	Moved []string
 	// Sharded is the form of a listener for Envoys that have a table for each shard.
 	Sharded []byte
@@ -24,8 +25,7 @@ type Packed struct {
 }
 
 // Equal tells whether two are the same to those who are served them.
-func (p Packed) Equal(other Packed) bool {
-	return bytes.Equal(p.Content, other.Content) && bytes.Equal(p.Sharded, other.Sharded) && p.After == other.After &&
-		p.Version == other.Version &&
-		slices.Equal(p.Moved, other.Moved)
+func (p *Packed) Equal(other *Packed) bool {
+	return p == other || bytes.Equal(p.Content, other.Content) && bytes.Equal(p.Sharded, other.Sharded) &&
+		p.After == other.After && p.Version == other.Version && slices.Equal(p.Moved, other.Moved)
 }

@@ -83,5 +83,5 @@ func NewReadyListener(node *corev3.Node) (*Packed, error) {
 		Name: ReadyName, Address: newAddress(at), FilterChains: e.newFilterChains(manager),
 		IgnoreGlobalConnLimit: true,
 	})
-	return &p, e.err
+	return p, e.err
 }

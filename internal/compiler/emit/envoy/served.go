@@ -9,8 +9,8 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
@@ -20,30 +20,30 @@ import (
 type Served struct {
 	// Gateway is its key, or AllGateways.
 	Gateway   string
-	Listeners []Packed
+	Listeners []*Packed
 	// Addresses are those of the listeners, in their order.
 	Addresses []ListenerAddress
 	// Routes has one for each listener, under its name, or for each site of a listener with TLS.
-	Routes []Packed
+	Routes []*Packed
 	// Scopes are in the place of Routes of Sharded sites, with ShardTables, where an Envoy takes ShardTrial.
-	Scopes, ShardTables []Packed
+	Scopes, ShardTables []*Packed
 	Sharded             map[string]bool
-	ShardTrial          Packed
+	ShardTrial          *Packed
 	// Endpoints are those of all Clusters but the ones with names for hosts, which have theirs themselves.
-	Clusters, Endpoints []Packed
+	Clusters, Endpoints []*Packed
 	// Secrets are the certificates that listeners show, and those for hosts, of clients, that some cluster shows.
-	Secrets []Packed
+	Secrets []*Packed
 	// Filter is the filter with its configuration, which PluginJSON is, without the policies: these travel with their
 	// routes. There is none without a listener of requests, for no other asks for it. Trial is the listener by which an
 	// Envoy shows that it takes it.
-	Filter     []Packed
-	Trial      Packed
+	Filter     []*Packed
+	Trial      *Packed
 	PluginJSON []byte
 	// Vary gives Filter in other forms.
 	Vary FilterForms
 
 	// own are the certificates that listeners show, and clients those of which clusters may show some.
-	own, clients []Packed
+	own, clients []*Packed
 }
 
 // ListenerAddress is where a listener listens, for connections or datagrams.
@@ -131,7 +131,7 @@ func (a Assembly) ServeBase(gateway string, listeners []ir.Listener, telemetry T
 			ModulePath: a.Settings.ModulePath, ModuleSHA256: a.Settings.ModuleSHA256, Native: a.Settings.Native,
 			Plugin: a.Settings.Plugin, PluginJSON: a.Settings.PluginJSON,
 		}
-		d.Filter = []Packed{{Name: FilterName(a.Settings.Native), Content: e.renderLimpet(a.Settings.PluginJSON)}}
+		d.Filter = []*Packed{{Name: FilterName(a.Settings.Native), Content: e.renderLimpet(a.Settings.PluginJSON)}}
 		trial := e.newTrial()
 		d.Trial = e.packResource(trial.Name, trial)
 	}
@@ -139,9 +139,9 @@ func (a Assembly) ServeBase(gateway string, listeners []ir.Listener, telemetry T
 }
 
 // eachOnce sorts resources, and leaves out what is there twice.
-func eachOnce(all []Packed) []Packed {
+func eachOnce(all []*Packed) []*Packed {
 	slices.SortFunc(all, comparePacked)
-	return slices.CompactFunc(all, func(a, b Packed) bool { return a.Name == b.Name })
+	return slices.CompactFunc(all, func(a, b *Packed) bool { return a.Name == b.Name })
 }
 
 // PickSecrets gives the configuration the certificates that its listeners show, and those of clients that some cluster
@@ -157,37 +157,19 @@ func (d *Served) PickSecrets(clusters iter.Seq[Cluster]) {
 			shown[name] = true
 		}
 	}
-	isHidden := func(p Packed) bool { return !shown[p.Name] }
+	isHidden := func(p *Packed) bool { return !shown[p.Name] }
 	d.Secrets = eachOnce(slices.Concat(d.own, slices.DeleteFunc(slices.Clone(d.clients), isHidden)))
 }
 
 // AddCluster adds a cluster, and its endpoints if they are apart from it.
 func (d *Served) AddCluster(c Cluster) {
-	d.Clusters = append(d.Clusters, c.PackSettings())
-	if !c.Inline {
-		d.Endpoints = append(d.Endpoints, c.PackEndpoints())
+	d.Clusters = append(d.Clusters, c.Settings)
+	if c.Endpoints != nil {
+		d.Endpoints = append(d.Endpoints, c.Endpoints)
 	}
 }
 
-// loadAssignment is the number of Cluster's field.
-const loadAssignment = 33
-
-// PackSettings is the cluster as a server sends it.
-func (c Cluster) PackSettings() Packed {
-	if !c.Inline {
-		return Packed{Name: c.Name, Content: c.Settings}
-	}
-	whole := append(make([]byte, 0, len(c.Settings)+len(c.Endpoints)+8), c.Settings...)
-	whole = protowire.AppendTag(whole, loadAssignment, protowire.BytesType)
-	return Packed{Name: c.Name, Content: protowire.AppendBytes(whole, c.Endpoints)}
-}
-
-// PackEndpoints is its endpoints, which are apart from it.
-func (c Cluster) PackEndpoints() Packed {
-	return Packed{Name: c.Name, Content: c.Endpoints, Moved: c.Moved}
-}
-
-func comparePacked(a, b Packed) int { return cmp.Compare(a.Name, b.Name) }
+func comparePacked(a, b *Packed) int { return cmp.Compare(a.Name, b.Name) }
 
 // packClusters gives clusters and their endpoints by name.
 func packClusters(clusters []ir.Cluster) (map[string]Cluster, error) {
@@ -245,9 +227,9 @@ func (d *Served) AddShards(s *ShardTables) {
 
 // PackRoutes gives the route configuration of a site, whose virtual hosts are written. Sessions says that most of their
 // routes have some (Tally.Most), for which the texts must be made.
-func (a Assembly) PackRoutes(siteName string, hosts [][]byte, sessions bool, clusters []string) (Packed, error) {
+func (a Assembly) PackRoutes(siteName string, hosts [][]byte, sessions bool, clusters []string) (*Packed, error) {
 	e, name := a.newEmitter(), a.Settings.tableName(siteName)
-	return Packed{Name: name, Content: e.joinRoutes(name, hosts, sessions), Clusters: clusters}, e.err
+	return &Packed{Name: name, Content: e.joinRoutes(name, hosts, sessions), Clusters: clusters}, e.err
 }
 
 // ListClusters are those that hosts' routes lead to, with those that get copies or are asked, in order, each once.
@@ -272,7 +254,7 @@ func ListClusters(hosts []ir.Host) (all []string) {
 	return slices.Compact(all)
 }
 
-func (e *emitter) packSecrets(certificates []ir.Certificate) (all []Packed) {
+func (e *emitter) packSecrets(certificates []ir.Certificate) (all []*Packed) {
 	for _, c := range certificates {
 		secret := &tlsv3.Secret{Name: secretName(c), Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: newTLSCertificate(c)}}
 		all = append(all, e.packResource(secret.Name, secret))
@@ -280,14 +262,15 @@ func (e *emitter) packSecrets(certificates []ir.Certificate) (all []Packed) {
 	return all
 }
 
-func (e *emitter) packResource(name string, m proto.Message) Packed {
-	return Packed{Name: name, Content: e.marshalBinary(m)}
+func (e *emitter) packResource(name string, m proto.Message) *Packed {
+	return &Packed{Name: name, Content: e.marshalBinary(m)}
 }
 
-// newServerSource is the server that the bootstrap names.
+// newServerSource is the server that the bootstrap names. A listener waits for what is on its way for as long as that
+// takes: after Envoy's 15 seconds it would answer 404 to all.
 func newServerSource() *corev3.ConfigSource {
 	return &corev3.ConfigSource{
-		ResourceApiVersion:    corev3.ApiVersion_V3,
+		ResourceApiVersion: corev3.ApiVersion_V3, InitialFetchTimeout: durationpb.New(0),
 		ConfigSourceSpecifier: &corev3.ConfigSource_Ads{Ads: &corev3.AggregatedConfigSource{}},
 	}
 }

@@ -26,8 +26,8 @@ type ShardHost struct {
 type ShardTables struct {
 	// Scopes say which table a shard has, or have it themselves. Tables are the others, and Whole is that of the site; of
 	// one table both are it.
-	Scopes, Tables []Packed
-	Whole          Packed
+	Scopes, Tables []*Packed
+	Whole          *Packed
 
 	hosts    map[string]*ShardHost // by their domains
 	weights  shardWeights
@@ -193,7 +193,7 @@ func isInTable(h *ShardHost, table, tables int) bool {
 
 // packScopes packs a scope with a table for each shard.
 func (e *emitter) packScopes(s *ShardTables, table string, last *ShardTables) {
-	var was []Packed
+	var was []*Packed
 	if last != nil {
 		was = last.Scopes
 	}
@@ -216,21 +216,21 @@ func (e *emitter) packShared(s *ShardTables, table string, last *ShardTables) {
 		name := sharedName(table, i, tables)
 		holder := e.newScope(name + "#")
 		holder.RouteConfigurationName = name
-		s.Scopes = append(s.Scopes, Packed{Name: holder.Name, Content: e.marshalBinary(holder)})
+		s.Scopes = append(s.Scopes, &Packed{Name: holder.Name, Content: e.marshalBinary(holder)})
 	}
 	for i := range shards {
 		scope := e.newScope(shardName(table, i))
 		scope.RouteConfigurationName = sharedName(table, i%tables, tables)
 		s.Scopes = append(
 			s.Scopes,
-			Packed{Name: scope.Name, Content: e.marshalBinary(scope), After: scope.RouteConfigurationName},
+			&Packed{Name: scope.Name, Content: e.marshalBinary(scope), After: scope.RouteConfigurationName},
 		)
 	}
 }
 
 // packTables packs a table for each list of hosts, but for those whose lists have not changed: they are what they were.
-func (e *emitter) packTables(s, last *ShardTables, was []Packed, newTable func(i int) *hostTable) []Packed {
-	packed := make([]Packed, len(s.lists))
+func (e *emitter) packTables(s, last *ShardTables, was []*Packed, newTable func(i int) *hostTable) []*Packed {
+	packed := make([]*Packed, len(s.lists))
 	for i := range packed {
 		if last != nil && slices.Equal(s.lists[i], last.lists[i]) {
 			packed[i], s.sums[i] = was[i], last.sums[i]
@@ -255,7 +255,7 @@ func (e *emitter) packWhole(s *ShardTables, table string, clusters []string) {
 	for i := range s.sums {
 		sum.Write(s.sums[i][:])
 	}
-	s.Whole = Packed{
+	s.Whole = &Packed{
 		Name: table, Clusters: clusters, Version: hex.EncodeToString(sum.Sum(nil)),
 		table: &hostTable{settings: e.settings, name: table, lists: s.lists, sessions: s.sessions},
 	}

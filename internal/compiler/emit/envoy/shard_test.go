@@ -182,8 +182,11 @@ func TestShardTablesFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 		divisions[len(want.lists)] = true
-		for i, lists := range [][2][]Packed{{followed.Scopes, want.Scopes}, {followed.Tables, want.Tables}, {{followed.Whole}, {want.Whole}}} {
-			if !slices.EqualFunc(lists[0], lists[1], Packed.Equal) || !bytes.Equal(followed.Whole.Bytes(), want.Whole.Bytes()) {
+		for i, lists := range [][2][]*Packed{
+			{followed.Scopes, want.Scopes}, {followed.Tables, want.Tables}, {{followed.Whole}, {want.Whole}},
+		} {
+			if !slices.EqualFunc(lists[0], lists[1], (*Packed).Equal) ||
+				!bytes.Equal(followed.Whole.Bytes(), want.Whole.Bytes()) {
 				t.Fatalf("list %d is not that of all %d hosts at once", i, len(all))
 			}
 		}

@@ -67,7 +67,7 @@ func TestTelemetry(t *testing.T) {
 }
 
 // readManager reads what manages HTTP in a listener.
-func readManager(t *testing.T, packed Packed) *hcmv3.HttpConnectionManager {
+func readManager(t *testing.T, packed *Packed) *hcmv3.HttpConnectionManager {
 	t.Helper()
 	l, manager := &listenerv3.Listener{}, &hcmv3.HttpConnectionManager{}
 	if err := proto.Unmarshal(packed.Content, l); err != nil {
@@ -118,8 +118,8 @@ func TestFilterIsAskedFor(t *testing.T) {
 	} {
 		a := Assembly{Settings: Settings{ModulePath: "/limpet", Plugin: policyconfig.DefaultConfig()}}
 		d, err := a.ServeBase("shop/edge", c.listeners, Telemetry{})
-		if err != nil || len(d.Filter) != c.want || (d.Trial.Name != "") != (c.want == 1) {
-			t.Errorf("%s: %d filters, a trial %q, %v", name, len(d.Filter), d.Trial.Name, err)
+		if err != nil || len(d.Filter) != c.want || (d.Trial != nil) != (c.want == 1) {
+			t.Errorf("%s: %d filters, a trial %v, %v", name, len(d.Filter), d.Trial, err)
 		}
 		asking := 0
 		for _, l := range d.Listeners {

@@ -56,7 +56,7 @@ func parse(t *testing.T, text string) (data any) {
 }
 
 // parsePacked gives a resource of a type as data.
-func parsePacked(t *testing.T, kind string, r envoy.Packed) any {
+func parsePacked(t *testing.T, kind string, r *envoy.Packed) any {
 	t.Helper()
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(&anypb.Any{TypeUrl: "type.googleapis.com/envoy." + kind, Value: r.Content})
 	if err != nil {
