@@ -20,7 +20,7 @@ import (
 
 // TestShards asks an Envoy with a table of routes for each shard and one with a whole table the same random requests, over random
 // configurations with hosts under wildcards and without, and wants the same answers: whatever the spelling of the host, from plain HTTP
-// and TLS, over HTTP/1.1 and as a gRPC client does. Mirrors get as many copies.
+// and TLS, over HTTP/1.1, as a gRPC client does and for WebSockets. Mirrors get as many copies.
 func TestShards(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(uint64(harness.Size(1, time.Now().UnixNano())), 33)) //nolint:gosec // a fixed sample but for long runs
@@ -37,6 +37,9 @@ func TestShards(t *testing.T) {
 	}
 	if mirror := w.sharded.mirror; mirror.Requests() == 0 || mirror.Got("X-Limpet-Shard") {
 		t.Errorf("%d copies; they have the header of shards: %v", mirror.Requests(), mirror.Got("X-Limpet-Shard"))
+	}
+	if w.upgraded == 0 {
+		t.Error("no request became a WebSocket")
 	}
 }
 
@@ -60,6 +63,7 @@ type shardWorld struct {
 	sharded, whole side
 	certificate    harness.Certificate
 	routes         []harness.Route
+	upgraded       int // requests that became WebSockets
 }
 
 // side is one of them.
@@ -76,6 +80,7 @@ func newShardWorld(t *testing.T) *shardWorld {
 		{Name: "pods", Backends: harness.Backends(t, "a")},
 		{Name: "others", Backends: harness.Backends(t, "b")},
 		{Name: "authorizer", Backends: []*harness.Backend{harness.NewHTTPAuthorizer(t).Backend}},
+		{Name: "sockets", Backends: []*harness.Backend{harness.NewStreamer(t, "s", false, talker("s"))}, AppProtocol: "kubernetes.io/ws"},
 	}}
 	w.certificate = harness.NewCertificate(t, "a.example.com", "*.example.com", "example.com")
 	for _, hostname := range []string{"", "*.example.com", "a.example.com"} {
@@ -154,7 +159,7 @@ func (w *shardWorld) newRule(random *rand.Rand, i int) harness.Rule {
 	path, to := pick(random, []string{"/", "/app", "/other"}), harness.To(pick(random, []string{"pods", "others"}))
 	rule := harness.Rule{Path: path, Refs: to}
 	filter := func(of string) { rule.Tries = []string{"filters: [" + of + "]"} }
-	switch random.IntN(8) {
+	switch random.IntN(9) {
 	case 0:
 		return w.guarded(path)
 	case 1:
@@ -168,6 +173,8 @@ func (w *shardWorld) newRule(random *rand.Rand, i int) harness.Rule {
 		filter(headersFilter)
 	case 5:
 		filter(rewriteFilter)
+	case 6:
+		rule.Refs = harness.To("sockets")
 	}
 	return rule
 }
@@ -218,7 +225,7 @@ func (w *shardWorld) newRequest(random *rand.Rand) shardRequest {
 	case 4:
 		r.text += "authorization: Bearer good\r\n"
 	case 5:
-		r.text += "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: eA==\r\n"
+		r.text += "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: eHh4eHh4eHh4eHh4eHh4eA==\r\n"
 	}
 	if random.IntN(3) == 0 {
 		r.sni = pick(random, []string{"a.example.com", "b.example.com", "x.sub.example.com", "example.com", "example.org"})
@@ -243,6 +250,9 @@ func recase(random *rand.Rand, host string) string {
 func (w *shardWorld) compare(t *testing.T, r shardRequest) {
 	t.Helper()
 	one, other := w.sharded.ask(t, r), w.whole.ask(t, r)
+	if strings.HasPrefix(one, "101 ") {
+		w.upgraded++
+	}
 	if one != other {
 		t.Errorf("%v: by shard\n%s\nof the whole\n%s", r, one, other)
 	}
