@@ -156,7 +156,7 @@ func (e *emitter) newManager(s site) *hcmv3.HttpConnectionManager {
 		e.shardRoutes(manager, e.settings.tableName(s.name))
 	case e.served:
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
-			RouteConfigName: e.settings.tableName(s.name), ConfigSource: newServerSource(),
+			RouteConfigName: e.settings.tableName(s.name), ConfigSource: newTablesSource(),
 		}}
 	default:
 		manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{

@@ -266,11 +266,18 @@ func (e *emitter) packResource(name string, m proto.Message) *Packed {
 	return &Packed{Name: name, Content: e.marshalBinary(m)}
 }
 
-// newServerSource is the server that the bootstrap names. A listener waits for what is on its way for as long as that
-// takes: after Envoy's 15 seconds it would answer 404 to all.
+// newServerSource is the server that the bootstrap names.
 func newServerSource() *corev3.ConfigSource {
 	return &corev3.ConfigSource{
-		ResourceApiVersion: corev3.ApiVersion_V3, InitialFetchTimeout: durationpb.New(0),
+		ResourceApiVersion:    corev3.ApiVersion_V3,
 		ConfigSourceSpecifier: &corev3.ConfigSource_Ads{Ads: &corev3.AggregatedConfigSource{}},
 	}
+}
+
+// newTablesSource is the server for tables of routes: a listener waits for them for as long as they take. After Envoy's
+// 15 seconds it would answer 404 to all.
+func newTablesSource() *corev3.ConfigSource {
+	source := newServerSource()
+	source.InitialFetchTimeout = durationpb.New(0)
+	return source
 }

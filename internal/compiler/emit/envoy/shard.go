@@ -87,8 +87,8 @@ func (e *emitter) shardRoutes(manager *hcmv3.HttpConnectionManager, table string
 				},
 			}},
 		},
-		RdsConfigSource: newServerSource(),
-		ConfigSpecifier: &hcmv3.ScopedRoutes_ScopedRds{ScopedRds: &hcmv3.ScopedRds{ScopedRdsConfigSource: newServerSource()}},
+		RdsConfigSource: newTablesSource(),
+		ConfigSpecifier: &hcmv3.ScopedRoutes_ScopedRds{ScopedRds: &hcmv3.ScopedRds{ScopedRdsConfigSource: newTablesSource()}},
 	}}
 }
 
