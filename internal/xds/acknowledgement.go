@@ -147,10 +147,6 @@ func (c *client) acknowledge(t Type, request *discoveryv3.DeltaDiscoveryRequest,
 		c.firstScopes = c.firstScopes && len(p.resources) == 0
 	}
 	for _, r := range p.resources {
-		if t == Cluster && (k.has[r.Name] != "" || k.unsure[r.Name]) {
-			delete(c.types[Endpoint].has, r.Name) // a cluster that is made again waits for its endpoints again
-			c.dirty.add(Endpoint, r.Name)
-		}
 		if k.wildcard || k.names[r.Name] {
 			k.has[r.Name] = r.Version
 			k.noteHosts(r)

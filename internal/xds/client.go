@@ -181,7 +181,7 @@ func (c *client) pushStages(now time.Time) {
 	}
 	c.returned = c.returned && now.Sub(c.connected) < c.deadline
 	c.recognizeSharding()
-	for _, t := range []Type{Endpoint, Cluster, Secret, Filter} {
+	for _, t := range []Type{Cluster, Endpoint, Secret, Filter} {
 		c.push(t, now)
 	}
 	if !c.pass(stageClusters, now, c.hasAll(Cluster) && c.hasEndpoints() && c.hasAsked(Filter, Secret)) ||

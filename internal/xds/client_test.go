@@ -21,7 +21,7 @@ const first = `
 func TestClientOrder(t *testing.T) {
 	for _, c := range []struct{ name, to, want string }{
 		{"nothing", first, ""},
-		{"endpoints", strings.Replace(first, "cluster a", "cluster a x", 1), "endpoints+1-0 clusters+1-0 endpoints+1-0"},
+		{"endpoints", strings.Replace(first, "cluster a", "cluster a x", 1), "clusters+1-0 endpoints+1-0"},
 		{"routes", strings.Replace(first, "cluster:b", "cluster:a", 1), "routes+1-0"},
 		{"a cluster more", first + "\ncluster c", "clusters+1-0 endpoints+1-0"},
 		{

@@ -126,8 +126,10 @@ type fakeEnvoy struct {
 	refused string
 	// mended are filters that are bad no more, as if their file had come.
 	mended map[string]bool
-	// warming are clusters that were made again and have got no endpoints since.
+	// warming are clusters that were made, also again, and have got no endpoints since. Until there are none it keeps its
+	// answers about clusters.
 	warming map[string]bool
+	kept    []*discoveryv3.DeltaDiscoveryRequest
 	// log has a word for each message that was taken, and nacks counts those that were not.
 	log   []string
 	nacks int
@@ -154,7 +156,7 @@ func newFakeEnvoy(t *testing.T) *fakeEnvoy {
 // connect begins a connection; an Envoy that comes back says what it has.
 func (e *fakeEnvoy) connect() {
 	e.client = newClient(10*time.Second, silent{}, e.now)
-	e.inbox, e.offered, e.latest, e.warming = nil, inbox{}, nil, map[string]bool{}
+	e.inbox, e.offered, e.latest, e.warming, e.kept = nil, inbox{}, nil, map[string]bool{}, nil
 	for _, t := range []Type{Cluster, Listener, Endpoint, Secret, Filter, Routes, ScopedRoutes} {
 		clear(e.absent[t])
 		if t != Cluster && t != Listener && len(e.asked[t]) == 0 && (t != ScopedRoutes || len(e.protocol) == 0) {
@@ -241,30 +243,48 @@ func (e *fakeEnvoy) step() bool {
 	if len(bad) > 0 {
 		e.nacks++
 		answer.ErrorDetail = &statusv3.Status{Message: "not taken: " + strings.Join(bad, ", ")}
+		if t == Endpoint {
+			clear(e.warming)
+		}
 	}
 	for _, name := range message.GetRemovedResources() {
 		if delete(e.has[t], name); t == ScopedRoutes {
 			delete(e.protocol, name)
 		}
 		e.absent[t][name] = true
-		if t == Cluster {
+		if t == Cluster || t == Endpoint {
 			delete(e.warming, name)
 		}
 	}
 	e.log = append(e.log, fmt.Sprintf("%s+%d-%d", t, len(message.GetResources()), len(message.GetRemovedResources())))
 	e.check()
-	e.client.take(answer, e.now)
+	if t == Cluster {
+		e.kept = append(e.kept, answer)
+	} else {
+		e.client.take(answer, e.now)
+	}
 	e.ask()
+	if len(e.warming) == 0 {
+		e.answerKept()
+	}
 	e.now = e.now.Add(time.Millisecond)
 	e.pull()
 	return true
+}
+
+// answerKept answers what is kept.
+func (e *fakeEnvoy) answerKept() {
+	for _, answer := range e.kept {
+		e.client.take(answer, e.now)
+	}
+	e.kept = nil
 }
 
 // put takes a resource. A cluster that is made again waits for endpoints, also if there were some.
 func (e *fakeEnvoy) put(t Type, r *discoveryv3.Resource) {
 	was := e.has[t][r.GetName()]
 	switch {
-	case t == Cluster && was != nil && was.GetVersion() != r.GetVersion():
+	case t == Cluster && (was == nil || was.GetVersion() != r.GetVersion()):
 		e.warming[r.GetName()] = true
 	case t == Endpoint:
 		delete(e.warming, r.GetName())

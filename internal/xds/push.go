@@ -77,6 +77,24 @@ func (c *client) pushRemovals(t Type, now time.Time) {
 	c.send(t, nil, gone, now)
 }
 
+// renewEndpoints has the endpoints of clusters that Envoy makes again follow them. A cluster waits for its endpoints though Envoy has
+// them, and until it has got them, or 15 seconds are over, Envoy answers to no message about clusters.
+func (c *client) renewEndpoints(clusters []*Resource) {
+	k := &c.types[Endpoint]
+	isAgain := map[string]bool{}
+	for _, r := range clusters {
+		if c.types[Cluster].has[r.Name] != "" || c.types[Cluster].unsure[r.Name] {
+			isAgain[r.Name] = true
+			delete(k.has, r.Name)
+			delete(k.rejected, r.Name)
+			c.dirty.add(Endpoint, r.Name)
+		}
+	}
+	if k.pending != nil { // they are before the cluster
+		k.pending.resources = slices.DeleteFunc(slices.Clone(k.pending.resources), func(r *Resource) bool { return isAgain[r.Name] })
+	}
+}
+
 // send sends a message, unless it has nothing and the Envoy does not wait for one.
 func (c *client) send(t Type, changed []*Resource, removed []string, now time.Time) {
 	k := &c.types[t]
@@ -84,6 +102,9 @@ func (c *client) send(t Type, changed []*Resource, removed []string, now time.Ti
 		return
 	}
 	k.greeted = true
+	if t == Cluster {
+		c.renewEndpoints(changed)
+	}
 	c.counter++
 	since := c.target.Since
 	if t == Endpoint {

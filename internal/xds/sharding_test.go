@@ -245,6 +245,7 @@ func TestClientWildcard(t *testing.T) {
 	for _, kind := range []Type{Cluster, ScopedRoutes} {
 		e.client.take(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: kind.URL(), ResourceNamesUnsubscribe: []string{"*"}}, e.now)
 		clear(e.has[kind])
+		e.ask()
 		e.client.take(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: kind.URL(), ResourceNamesSubscribe: []string{"*"}}, e.now)
 	}
 	e.pull()
