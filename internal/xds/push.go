@@ -77,8 +77,8 @@ func (c *client) pushRemovals(t Type, now time.Time) {
 	c.send(t, nil, gone, now)
 }
 
-// renewEndpoints has the endpoints of clusters that Envoy makes again follow them. A cluster waits for its endpoints though Envoy has
-// them, and until it has got them, or 15 seconds are over, Envoy answers to no message about clusters.
+// renewEndpoints has the endpoints of clusters that Envoy makes again follow them. Such a cluster waits for endpoints
+// though Envoy has them, and until it has got them, or after 15 seconds, Envoy answers nothing about clusters.
 func (c *client) renewEndpoints(clusters []*Resource) {
 	k := &c.types[Endpoint]
 	isAgain := map[string]bool{}
@@ -90,8 +90,9 @@ func (c *client) renewEndpoints(clusters []*Resource) {
 			c.dirty.add(Endpoint, r.Name)
 		}
 	}
-	if k.pending != nil { // they are before the cluster
-		k.pending.resources = slices.DeleteFunc(slices.Clone(k.pending.resources), func(r *Resource) bool { return isAgain[r.Name] })
+	if p := k.pending; p != nil { // what is under way comes before the cluster
+		isLost := func(r *Resource) bool { return isAgain[r.Name] }
+		p.resources = slices.DeleteFunc(slices.Clone(p.resources), isLost)
 	}
 }
 
