@@ -48,6 +48,12 @@ func (c *client) takeFirst(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 			c.scoped[name] = false
 		}
 	}
+	if t == Endpoint {
+		for _, name := range c.madeAgain {
+			delete(k.has, name)
+		}
+		c.madeAgain = nil
+	}
 	if t == ScopedRoutes {
 		c.takeScopes()
 	}

@@ -27,6 +27,8 @@ type client struct {
 	reached stage
 	// renewed are the clusters whose endpoints it has acknowledged since the target became that.
 	renewed map[string]bool
+	// madeAgain are clusters that it was sent before it said what endpoints it came with: these do not count.
+	madeAgain []string
 	// returned says that it came with endpoints, of before, and has not taken the target's routes since.
 	returned  bool
 	connected time.Time
@@ -215,10 +217,13 @@ func (c *client) removeRest(now time.Time) {
 	}
 }
 
+// isOver tells whether what the Envoy does not ask for has been waited for long enough.
+func (c *client) isOver(now time.Time) bool { return now.Sub(c.begun) >= c.deadline && !c.isWaiting() }
+
 // pass tells whether a stage is done, and notes when that was so first. What the Envoy has not even asked for is not
 // waited for without end.
 func (c *client) pass(s stage, now time.Time, done bool) bool {
-	if !done && (now.Sub(c.begun) < c.deadline || c.isWaiting()) {
+	if !done && !c.isOver(now) {
 		return false
 	}
 	if c.reached < s {

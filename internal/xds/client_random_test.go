@@ -34,9 +34,12 @@ func TestClientRandom(t *testing.T) {
 				e.step()
 				holdsDirty(t, e.client)
 			}
-			if random.IntN(10) == 0 {
+			switch random.IntN(20) {
+			case 0:
 				e.connect()
 				e.offer(last)
+			case 1:
+				e.connectTo(last)
 			}
 		}
 		e.pull()

@@ -77,6 +77,33 @@ func TestClientComesBack(t *testing.T) {
 	}
 }
 
+// TestClientClusterMadeAgain holds that a cluster which is made again gets its endpoints again, though these are the same: also if that
+// is before the Envoy has said what endpoints it has, or while it owes an answer about them.
+func TestClientClusterMadeAgain(t *testing.T) {
+	for _, how := range []string{"connected", "comes back", "with endpoints under way"} {
+		e := newFakeEnvoy(t)
+		base := listed(t, e.now, first)
+		e.set(base)
+		e.run()
+		again := map[Type]Edit{Cluster: {Set: []*Resource{text(Cluster, "a", "again")}}}
+		to := base.Edit(e.now, again)
+		switch how {
+		case "comes back":
+			e.connectTo(to)
+		case "with endpoints under way":
+			e.set(base.Edit(e.now, endpoints(text(Endpoint, "a", "under way"))))
+			to = e.latest.Edit(e.now, again)
+			e.set(to)
+		default:
+			e.set(to)
+		}
+		e.run()
+		if err := e.holds(to); err != nil {
+			t.Errorf("%s: %v; %q", how, err, e.tail())
+		}
+	}
+}
+
 // TestClientComesBackToReusedAddresses holds that endpoints which an Envoy came back with change after its routes: session policies
 // say whose addresses are, and an address may have passed to another pod while it was away. Clusters that it does not have get
 // theirs at once, and one that never takes the routes gets all of them after the deadline.

@@ -154,9 +154,15 @@ func newFakeEnvoy(t *testing.T) *fakeEnvoy {
 }
 
 // connect begins a connection; an Envoy that comes back says what it has.
-func (e *fakeEnvoy) connect() {
+func (e *fakeEnvoy) connect() { e.connectTo(nil) }
+
+// connectTo connects to a server that has a snapshot already, if it is not nil, and looks at each request before the next.
+func (e *fakeEnvoy) connectTo(s *Snapshot) {
 	e.client = newClient(10*time.Second, silent{}, e.now)
 	e.inbox, e.offered, e.latest, e.warming, e.kept = nil, inbox{}, nil, map[string]bool{}, nil
+	if s != nil {
+		e.offer(s)
+	}
 	for _, t := range []Type{Cluster, Listener, Endpoint, Secret, Filter, Routes, ScopedRoutes} {
 		clear(e.absent[t])
 		if t != Cluster && t != Listener && len(e.asked[t]) == 0 && (t != ScopedRoutes || len(e.protocol) == 0) {
@@ -172,6 +178,9 @@ func (e *fakeEnvoy) connect() {
 		e.client.take(&discoveryv3.DeltaDiscoveryRequest{
 			TypeUrl: t.URL(), InitialResourceVersions: versions, ResourceNamesSubscribe: slices.Sorted(maps.Keys(e.asked[t])),
 		}, e.now)
+		if s != nil {
+			e.pull()
+		}
 	}
 	e.pull()
 }

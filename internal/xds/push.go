@@ -2,6 +2,7 @@ package xds
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -60,10 +61,11 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 	return changed, absent
 }
 
-// pushRemovals takes away what the target does not have, unless an answer is due.
+// pushRemovals takes away what the target does not have, unless an answer is due, or listeners of which the Envoy has yet to
+// tell may lead there.
 func (c *client) pushRemovals(t Type, now time.Time) {
 	k := &c.types[t]
-	if !k.asked || k.pending != nil || !k.wildcard {
+	if !k.asked || k.pending != nil || !k.wildcard || !c.types[Listener].asked && !c.isOver(now) {
 		return
 	}
 	var gone []string
@@ -89,6 +91,9 @@ func (c *client) renewEndpoints(clusters []*Resource) {
 			delete(k.rejected, r.Name)
 			c.dirty.add(Endpoint, r.Name)
 		}
+	}
+	if !k.asked { // it has yet to say what it came with
+		c.madeAgain = append(c.madeAgain, slices.Collect(maps.Keys(isAgain))...)
 	}
 	if p := k.pending; p != nil { // what is under way comes before the cluster
 		isLost := func(r *Resource) bool { return isAgain[r.Name] }

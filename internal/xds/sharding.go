@@ -64,7 +64,7 @@ func (c *client) trySharding(now time.Time) (tried bool) {
 	case trial == nil:
 		return true
 	case !k.asked || k.pending != nil:
-		return now.Sub(c.begun) >= c.deadline && !c.isWaiting()
+		return c.isOver(now)
 	case len(k.has) == 0 && len(k.unsure) == 0:
 		if c.supposes {
 			c.decide(supposed, "")
