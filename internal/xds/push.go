@@ -61,7 +61,7 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 	return changed, absent
 }
 
-// pushRemovals takes away what the target does not have, unless an answer is due, or listeners of which the Envoy has yet to
+// pushRemovals takes away what the target does not have, unless an answer is due. Listeners of which the Envoy has yet to
 // tell may lead there.
 func (c *client) pushRemovals(t Type, now time.Time) {
 	k := &c.types[t]
