@@ -61,8 +61,8 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 	return changed, absent
 }
 
-// pushRemovals takes away what the target does not have, unless an answer is due. Listeners of which the Envoy has yet to
-// tell may lead there.
+// pushRemovals takes away what the target does not have, unless an answer is due. Listeners of which the Envoy has yet
+// to tell may lead there.
 func (c *client) pushRemovals(t Type, now time.Time) {
 	k := &c.types[t]
 	if !k.asked || k.pending != nil || !k.wildcard || !c.types[Listener].asked && !c.isOver(now) {
