@@ -153,7 +153,7 @@ func (c *client) acknowledge(t Type, request *discoveryv3.DeltaDiscoveryRequest,
 		c.firstScopes = c.firstScopes && len(p.resources) == 0
 	}
 	for _, r := range p.resources {
-		if k.wildcard || k.names[r.Name] {
+		if (k.wildcard || k.names[r.Name]) && !p.overtaken[r.Name] {
 			k.has[r.Name] = r.Version
 			k.noteHosts(r)
 		}
@@ -172,7 +172,7 @@ func (c *client) acknowledge(t Type, request *discoveryv3.DeltaDiscoveryRequest,
 func (c *client) noteEndpoints(p *push, now time.Time) {
 	update := false
 	for _, r := range p.resources {
-		if !p.sent.Before(c.begun) {
+		if !p.sent.Before(c.begun) && !p.overtaken[r.Name] {
 			c.renewed[r.Name] = true
 		}
 		update = update || c.types[Endpoint].has[r.Name] != ""
@@ -214,6 +214,9 @@ func (c *client) reject(t Type, p *push, words string, now time.Time) {
 		return
 	}
 	for _, r := range p.resources {
+		if p.overtaken[r.Name] {
+			continue
+		}
 		version := strings.TrimSuffix(r.Version, early)
 		k.rejected[r.Name] = Rejection{Type: t.String(), Name: r.Name, Version: version, Words: words, at: now}
 		k.refused++

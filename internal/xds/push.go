@@ -17,6 +17,8 @@ type push struct {
 	resources []*Resource
 	removed   []string
 	since     time.Time // when the change was seen
+	// overtaken are endpoints whose clusters Envoy makes again since: they have to come again.
+	overtaken map[string]bool
 }
 
 // push sends what is new of a type, unless an answer is due.
@@ -95,9 +97,11 @@ func (c *client) renewEndpoints(clusters []*Resource) {
 	if !k.asked { // it has yet to say what it came with
 		c.madeAgain = append(c.madeAgain, slices.Collect(maps.Keys(isAgain))...)
 	}
-	if p := k.pending; p != nil { // what is under way comes before the cluster
-		isLost := func(r *Resource) bool { return isAgain[r.Name] }
-		p.resources = slices.DeleteFunc(slices.Clone(p.resources), isLost)
+	if p := k.pending; p != nil {
+		if p.overtaken == nil {
+			p.overtaken = isAgain
+		}
+		maps.Copy(p.overtaken, isAgain)
 	}
 }
 
