@@ -194,7 +194,7 @@ func (e *fakeEnvoy) answerKept() {
 	e.kept = nil
 }
 
-// put takes a resource. A cluster that is made again waits for endpoints, also if there were some.
+// put takes a resource. A cluster that is made, or made again, waits for endpoints, also if there were some.
 func (e *fakeEnvoy) put(t Type, r *discoveryv3.Resource) {
 	was := e.has[t][r.GetName()]
 	switch {

@@ -2,7 +2,6 @@ package xds
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -84,24 +83,20 @@ func (c *client) pushRemovals(t Type, now time.Time) {
 // renewEndpoints has the endpoints of clusters that Envoy makes again follow them. Such a cluster waits for endpoints
 // though Envoy has them, and until it has got them, or after 15 seconds, Envoy answers nothing about clusters.
 func (c *client) renewEndpoints(clusters []*Resource) {
-	k := &c.types[Endpoint]
-	isAgain := map[string]bool{}
+	k, had := &c.types[Endpoint], &c.types[Cluster]
 	for _, r := range clusters {
-		if c.types[Cluster].has[r.Name] != "" || c.types[Cluster].unsure[r.Name] {
-			isAgain[r.Name] = true
-			delete(k.has, r.Name)
-			delete(k.rejected, r.Name)
-			c.dirty.add(Endpoint, r.Name)
+		if had.has[r.Name] == "" && !had.unsure[r.Name] {
+			continue
 		}
-	}
-	if !k.asked { // it has yet to say what it came with
-		c.madeAgain = append(c.madeAgain, slices.Collect(maps.Keys(isAgain))...)
-	}
-	if p := k.pending; p != nil {
-		if p.overtaken == nil {
-			p.overtaken = isAgain
+		delete(k.has, r.Name)
+		delete(k.rejected, r.Name)
+		c.dirty.add(Endpoint, r.Name)
+		switch {
+		case !k.asked:
+			c.madeAgain = append(c.madeAgain, r.Name)
+		case k.pending != nil:
+			k.pending.overtaken[r.Name] = true
 		}
-		maps.Copy(p.overtaken, isAgain)
 	}
 }
 
@@ -120,7 +115,10 @@ func (c *client) send(t Type, changed []*Resource, removed []string, now time.Ti
 	if t == Endpoint {
 		since = c.latest.Since
 	}
-	k.pending = &push{nonce: strconv.Itoa(c.counter), sent: now, resources: changed, removed: removed, since: since}
+	k.pending = &push{
+		nonce: strconv.Itoa(c.counter), sent: now, since: since,
+		resources: changed, removed: removed, overtaken: map[string]bool{},
+	}
 	message := &discoveryv3.DeltaDiscoveryResponse{
 		SystemVersionInfo: c.target.Generation, TypeUrl: t.URL(), Nonce: k.pending.nonce, RemovedResources: removed,
 	}
