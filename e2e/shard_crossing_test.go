@@ -12,6 +12,7 @@ import (
 // while sessions are in use: no request fails and no session moves.
 func TestShardsCross(t *testing.T) {
 	t.Parallel()
+	harness.RequireShards(t)
 	pods := harness.Backends(t, "a", "b", "c")
 	s := harness.Serve(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.NewRing("k"))
 	s.Terminate(t)

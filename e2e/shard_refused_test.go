@@ -17,6 +17,7 @@ import (
 // for. When it is mended all is as it should be.
 func TestShardsRefused(t *testing.T) {
 	t.Parallel()
+	harness.RequireShards(t)
 	const bad, routes = 5, 300
 	beside := besideInShard(bad, routes)
 	d := harness.Documents{Services: []harness.Service{{Name: "pods", Backends: harness.Backends(t, "a")}}}

@@ -75,6 +75,7 @@ type side struct {
 
 func newShardWorld(t *testing.T) *shardWorld {
 	t.Helper()
+	harness.RequireShards(t)
 	w := &shardWorld{}
 	documents := harness.Documents{Services: []harness.Service{
 		{Name: "pods", Backends: harness.Backends(t, "a")},

@@ -36,6 +36,7 @@ func listShapes(t *testing.T) (shapes []shape) {
 // what of that is Envoy's main thread and limpet's own, and what a start takes. It holds that Envoys find their routes in the way that is
 // measured, and that none answers 5xx. Its full size is a part of "make bench-serve".
 func TestSpeedShapes(t *testing.T) {
+	harness.RequireShards(t)
 	w := newSpeedWorld(t, "--route-budget", "100")
 	if err := w.addService(t.Context(), 0, 1); err != nil {
 		t.Fatal(err)

@@ -49,10 +49,10 @@ func (c *client) takeFirst(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 		}
 	}
 	if t == Endpoint {
-		for _, name := range c.madeAgain {
+		for name := range c.madeAgain {
 			delete(k.has, name)
 		}
-		c.madeAgain = nil
+		clear(c.madeAgain)
 	}
 	if t == ScopedRoutes {
 		c.takeScopes()

@@ -28,7 +28,7 @@ type client struct {
 	// renewed are the clusters whose endpoints it has acknowledged since the target became that.
 	renewed map[string]bool
 	// madeAgain are clusters that it was sent before it said what endpoints it came with: these do not count.
-	madeAgain []string
+	madeAgain map[string]bool
 	// returned says that it came with endpoints, of before, and has not taken the target's routes since.
 	returned  bool
 	connected time.Time
@@ -104,7 +104,7 @@ type clientType struct {
 func newClient(deadline time.Duration, o observer, now time.Time) *client {
 	c := &client{
 		deadline: deadline, observe: o, connected: now, kept: math.MaxUint64,
-		scoped: map[string]bool{}, firstScopes: true, leaving: map[string]time.Time{},
+		madeAgain: map[string]bool{}, scoped: map[string]bool{}, firstScopes: true, leaving: map[string]time.Time{},
 	}
 	for t := range c.types {
 		c.types[t] = clientType{

@@ -93,7 +93,7 @@ func (c *client) renewEndpoints(clusters []*Resource) {
 		c.dirty.add(Endpoint, r.Name)
 		switch {
 		case !k.asked:
-			c.madeAgain = append(c.madeAgain, r.Name)
+			c.madeAgain[r.Name] = true
 		case k.pending != nil:
 			k.pending.overtaken[r.Name] = true
 		}

@@ -18,7 +18,7 @@ func (c *client) tryFilters(now time.Time) (tried bool) {
 			continue
 		}
 		isRejected := c.isFilterRejected(f)
-		tried = tried && !isRejected && now.Sub(c.begun) >= c.deadline && !c.isWaiting() // it does not even ask
+		tried = tried && !isRejected && c.isOver(now) // it does not even ask
 		if listeners.asked && listeners.pending == nil && listeners.has[f.Trial.Name] == "" && !isRejected {
 			c.send(Listener, []*Resource{f.Trial}, nil, now)
 		}

@@ -41,6 +41,14 @@ func servedFilter(t testing.TB, native bool) []string {
 	return []string{"--filter-path", shipped.Wasm}
 }
 
+// RequireShards ends a test where the module by which routes have shards is not beside the filter.
+func RequireShards(t testing.TB) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(Root(t), "dist", "limpet-shard-1.so")); err != nil {
+		Missing(t, "limpet-shard-1.so is not built")
+	}
+}
+
 // WithoutShards are flags of "limpet serve" that name the filter in a folder without the module by which routes have
 // shards.
 func WithoutShards(t testing.TB) []string {
