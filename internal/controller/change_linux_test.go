@@ -43,7 +43,7 @@ func BenchmarkChange(b *testing.B) {
 		{"beside connections", 5000, hosts, connections, []changeOf{route}},
 	} {
 		b.Run(fmt.Sprintf("%s/%d", world.name, world.routes), func(b *testing.B) {
-			s := startChanging(b, world.files(world.routes), "", world.more...)
+			s := startChanging(b, world.files(world.routes), "/limpet-shard.so", world.more...)
 			for _, c := range world.changes {
 				b.Run(c.name, func(b *testing.B) { s.measure(b, c.change(s)) })
 			}
@@ -153,7 +153,7 @@ func startChanging(b *testing.B, files []compiler.Source, shardModule string, mo
 		}}
 	}
 	c.Server = xds.NewServer(xds.Options{
-		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: liveLog{serve.Log{To: slog.New(slog.DiscardHandler)}, s.live},
+		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), HasModule: shardModule != "", Log: liveLog{serve.Log{To: slog.New(slog.DiscardHandler)}, s.live},
 	})
 	c.Read = func(io.Writer) (Input, error) { return Input{Sources: s.sources}, nil }
 	s.controller = c
