@@ -142,7 +142,6 @@ func (c *cluster) lead(
 	})
 	return func() {
 		w.Wake()
-		classes.Wake()
 		if proxies != nil {
 			proxies.Wake()
 		}

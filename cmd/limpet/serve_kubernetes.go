@@ -131,11 +131,3 @@ func (f *clusterFlags) load() (config *rest.Config, err error) {
 	setClient(config)
 	return config, nil
 }
-
-// debounce is how long changes of an API server wait for others. It is 0 for files, which are polled.
-func (sc *serveCommand) debounce() time.Duration {
-	if sc.config.input.elsewhere {
-		return kubernetes.Debounce
-	}
-	return 0
-}

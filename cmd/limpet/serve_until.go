@@ -78,7 +78,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 			To:       log,
 			Answered: followed.Answered,
 		}, Acknowledged: followed.Acknowledged, Metrics: xds.NewMetrics(registry),
-		Debounce: sc.debounce(), Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judgeEnvoy,
+		Staged: traces.Staged, Ready: serve.NewReadyListener, Judge: sc.config.filter.judgeEnvoy,
 		HasModule: seesShards,
 	})
 	followed.Server = server

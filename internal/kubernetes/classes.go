@@ -52,26 +52,24 @@ func NewClasses(s *Source, controller string, log *slog.Logger) *Classes {
 		wake:       make(chan struct{}, 1),
 		reported:   map[types.UID]string{},
 	}
-	s.addHook(c.Wake, classKind, gatewayKind)
+	s.addHook(func() { wake(c.wake) }, classKind, gatewayKind)
 	return c
 }
-
-// Wake has all classes looked at again.
-func (c *Classes) Wake() { wake(c.wake) }
 
 // Run keeps them until ctx ends.
 func (c *Classes) Run(ctx context.Context) {
 	loop(ctx, c.wake, statusPause, classRetry, func() bool {
-		err := c.keep(ctx)
+		stale, err := c.keep(ctx)
 		if err != nil && ctx.Err() == nil {
 			c.Log.Warn("a GatewayClass can't be kept from being deleted, or let go, and is tried again", "reason", err)
 		}
-		return err == nil
+		return err == nil && !stale
 	})
 }
 
-// keep adds the finalizer to the classes that need it, and removes it from the others.
-func (c *Classes) keep(ctx context.Context) (failed error) {
+// keep adds the finalizer to the classes that need it, and removes it from the others. It tells whether one of these was
+// stale: what has changed of it may wake nobody.
+func (c *Classes) keep(ctx context.Context) (stale bool, failed error) {
 	named := c.listNamed()
 	for _, class := range c.Source.listClasses(c.Controller) {
 		gateways := named[class.Name]
@@ -80,12 +78,16 @@ func (c *Classes) keep(ctx context.Context) (failed error) {
 		deleted := class.DeletionTimestamp != nil
 		switch {
 		case wanted && !has && !deleted, !wanted && has:
-			failed = errors.Join(failed, ignoreStale(setFinalizer(ctx, c.Source.client, class, wanted)))
+			err := setFinalizer(ctx, c.Source.client, class, wanted)
+			if isStale(err) {
+				stale, err = true, nil
+			}
+			failed = errors.Join(failed, err)
 		case deleted && has:
 			c.tell(class, gateways)
 		}
 	}
-	return failed
+	return stale, failed
 }
 
 // listClasses gives the classes of a controller, by their names.
@@ -150,13 +152,8 @@ func patchClass(ctx context.Context, client dynamic.Interface, name string, meta
 	return err
 }
 
-// ignoreStale ignores the errors of an object that has changed or gone meanwhile: the change is on its way.
-func ignoreStale(err error) error {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
+// isStale tells whether an error is that of an object that has changed or gone meanwhile.
+func isStale(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 // nameFirst names so many at most, and says how many more there are.
 func nameFirst(names []string, most int) string {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -242,15 +240,3 @@ var (
 	proxyConfigKind = schema.GroupKind{Group: v1alpha1.Group, Kind: "ProxyConfig"}
 	classKind       = schema.GroupKind{Group: gatewayKind.Group, Kind: "GatewayClass"}
 )
-
-// listKind lists the objects of a kind that are followed.
-func (s *Source) listKind(kind schema.GroupKind) (all []*object) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(s.objects)) {
-		if strings.HasPrefix(name, kind.Kind+"/") {
-			all = append(all, s.objects[name])
-		}
-	}
-	return all
-}

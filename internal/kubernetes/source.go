@@ -192,9 +192,12 @@ func wake(c chan struct{}) {
 	}
 }
 
-// Debounce is how long a change waits for others that come with it: one of kubectl's applications, or a new Pod in
-// several slices.
-const Debounce = 5 * time.Millisecond
+// A change waits until no other comes for settled, and no longer than longestSettling: a new Pod in several slices is one
+// change. What comes later waits for the pass that is under way, and becomes one.
+const (
+	settled         = time.Millisecond
+	longestSettling = 5 * time.Millisecond
+)
 
 // Next waits for a change since its last return, or until a time that is not zero. It returns the time of the first
 // sign of the change; false when ctx ends or that time has come.
@@ -212,11 +215,24 @@ func (s *Source) Next(ctx context.Context, until time.Time) (since time.Time, ch
 		return time.Now(), false
 	case <-s.changed:
 	}
-	if pause(ctx, Debounce); ctx.Err() != nil {
+	if s.settle(ctx); ctx.Err() != nil {
 		return time.Time{}, false
 	}
 	s.awaitRead(ctx)
 	return s.takeChange(), true
+}
+
+// settle waits for the changes that come with one.
+func (s *Source) settle(ctx context.Context) {
+	for end := time.Now().Add(longestSettling); time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(settled):
+			return
+		case <-s.changed:
+		}
+	}
 }
 
 // takeChange gives the time of the first change that was not told of, which is told of now.
@@ -237,9 +253,15 @@ func (s *Source) takeChange() time.Time {
 func (s *Source) Sources() []compiler.Source {
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	s.mendList()
+	return s.listed
+}
+
+// mendList brings the list up to date.
+func (s *Source) mendList() {
 	switch {
 	case len(s.touched) == 0:
-		return s.listed
+		return
 	case len(s.touched) > manyTouched:
 		s.listed = make([]compiler.Source, 0, len(s.objects))
 		for _, name := range slices.Sorted(maps.Keys(s.objects)) {
@@ -252,19 +274,32 @@ func (s *Source) Sources() []compiler.Source {
 		}
 	}
 	clear(s.touched)
-	return s.listed
 }
+
+// listKind lists the objects of a kind, in the order of their names.
+func (s *Source) listKind(kind schema.GroupKind) (all []*object) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.mendList()
+	prefix := kind.Kind + "/"
+	from, _ := slices.BinarySearchFunc(s.listed, prefix, compareName)
+	for _, one := range s.listed[from:] {
+		if !strings.HasPrefix(one.Name, prefix) {
+			break
+		}
+		all = append(all, s.objects[one.Name])
+	}
+	return all
+}
+
+func compareName(one compiler.Source, name string) int { return strings.Compare(one.Name, name) }
 
 // manyTouched is from how many touched objects on their list is made again, not mended.
 const manyTouched = 256
 
 // mendListed brings the list up to date with one object.
 func (s *Source) mendListed(name string) {
-	at, known := slices.BinarySearchFunc(
-		s.listed,
-		name,
-		func(one compiler.Source, name string) int { return strings.Compare(one.Name, name) },
-	)
+	at, known := slices.BinarySearchFunc(s.listed, name, compareName)
 	o := s.objects[name]
 	switch {
 	case o == nil && known:

@@ -149,17 +149,17 @@ func (s *Source) set(ctx context.Context, kind schema.GroupKind, sent any) {
 	before := s.objects[name]
 	s.nodes.note(name)
 	s.refer(o, before)
-	s.objects[name], s.touched[name] = o, true
+	s.objects[name] = o
 	s.keeping += o.keeping() - before.keeping()
 	s.followPods(ctx)
-	switch {
-	case before == nil, !bytes.Equal(before.text, o.text):
+	if before == nil || !bytes.Equal(before.text, o.text) {
+		s.touched[name] = true
 		s.noteChangeOf(kind)
-	case !bytes.Equal(before.status, o.status) && !s.writing[name]:
-		s.restate(name)
+		return
 	}
-	if before != nil && bytes.Equal(before.text, o.text) {
-		o.text = before.text // so that whoever compares sees at once that it is the same
+	o.text = before.text // so that whoever compares sees at once that it is the same
+	if !bytes.Equal(before.status, o.status) && !s.writing[name] {
+		s.restate(name)
 	}
 }
 

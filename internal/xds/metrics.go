@@ -28,9 +28,8 @@ func NewMetrics(to prometheus.Registerer) *Metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60},
 		}, []string{"stage"}),
 		own: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "limpet_xds_change_send_seconds",
-			Help: "From a change being seen to its first messages to an Envoy that owes no answer, without the wait for " +
-				"changes that come with it.",
+			Name:    "limpet_xds_change_send_seconds",
+			Help:    "From a change being seen to its first messages to an Envoy that owes no answer.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
 		}),
 		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{

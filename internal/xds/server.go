@@ -49,10 +49,8 @@ type Options struct {
 	// Acknowledged, if there is one, is called when an Envoy has acknowledged its listeners, or does not hold them any
 	// more. It must not wait.
 	Acknowledged func()
-	// Metrics may be nil. Debounce is how long a change waits for others that come with it, which does not count as
-	// limpet's own time.
-	Metrics  *Metrics
-	Debounce time.Duration
+	// Metrics may be nil.
+	Metrics *Metrics
 	// HasModule says that Envoys are known to have the module by which routes have shards.
 	HasModule bool
 	// Ready, if there is one, gives the listener that a node asks for by which it says that it is ready; nil for none.

@@ -31,7 +31,7 @@ func (one *stream) sendNext() error {
 		sends = true
 	}
 	if latest != nil && sends && !isWaiting && latest.Since.After(one.client.connected) {
-		one.server.options.Metrics.own.Observe((time.Since(latest.Since) - one.server.options.Debounce).Seconds())
+		one.server.options.Metrics.own.Observe(time.Since(latest.Since).Seconds())
 	}
 	one.publish(now)
 	return nil
