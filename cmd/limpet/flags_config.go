@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
 )
@@ -82,7 +83,8 @@ func (f *configFlags) read(stdin io.Reader, stderr io.Writer) (controller.Input,
 	if err != nil {
 		return in, err
 	}
-	in.Sources, err = f.input.readSources(stdin)
+	sources, err := f.input.readSources(stdin)
+	in.Sources = read.NewList(sources...)
 	return in, err
 }
 
@@ -128,5 +130,5 @@ func (f *configFlags) compile(c *cobra.Command, target compiler.Target, modulePa
 	}
 	o := f.options(in, target, modulePath)
 	o.SuggestNames = true
-	return compiler.Compile(in.Sources, o)
+	return compiler.Compile(in.Sources.Slice(), o)
 }

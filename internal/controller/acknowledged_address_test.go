@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/serve"
 	"github.com/limpet-proxy/limpet/internal/xds"
@@ -123,7 +124,7 @@ func TestUnacknowledgedAddressHoldsUpNothing(t *testing.T) {
 	}
 	compile := func(uid string) (*pass, error) {
 		data := []byte(strings.Replace(text, "uid: first", "uid: "+uid, 1))
-		return c.compile(Input{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: data}}})
+		return c.compile(Input{Keys: keys, Sources: read.NewList(compiler.Source{Name: "a.yaml", Data: data})})
 	}
 	move := func(uid string) *compiler.Result {
 		t.Helper()

@@ -9,13 +9,14 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 // TestNotProgrammedBeforeServed: statuses that are written after the first compilation, and before the server has a Gateway, do not say
 // that it is Programmed: no Envoy can have acknowledged its listeners.
 func TestNotProgrammedBeforeServed(t *testing.T) {
 	c, _ := newController(t)
-	if _, err := c.compile(Input{Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(goodText)}}}); err != nil {
+	if _, err := c.compile(Input{Sources: read.NewList(compiler.Source{Name: "a.yaml", Data: []byte(goodText)})}); err != nil {
 		t.Fatal(err)
 	}
 	checked, err := c.Statuses(func(object.Ref) json.RawMessage { return nil }, nil, true)
@@ -38,8 +39,8 @@ func TestNotProgrammedBeforeServed(t *testing.T) {
 // TestGrace: a Gateway that was Programmed stays so for half a minute without an Envoy, and its status is asked for when that is over.
 func TestGrace(t *testing.T) {
 	warm, _ := newController(t)
-	in := Input{Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(goodText)}}}
-	if _, err := compiler.Compile(in.Sources, warm.options(in)); err != nil { // what compilers share is made outside
+	in := Input{Sources: read.NewList(compiler.Source{Name: "a.yaml", Data: []byte(goodText)})}
+	if _, err := compiler.Compile(in.Sources.Slice(), warm.options(in)); err != nil { // what compilers share is made outside
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {

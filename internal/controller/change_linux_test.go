@@ -16,6 +16,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/scaletest"
 	"github.com/limpet-proxy/limpet/internal/processor"
 	"github.com/limpet-proxy/limpet/internal/serve"
@@ -132,7 +133,8 @@ func BenchmarkStatuses(b *testing.B) {
 // changing is a server whose input changes.
 type changing struct {
 	controller *Controller
-	sources    []compiler.Source
+	sources    read.List
+	first      []compiler.Source // of these, as they are now
 	inputs     chan Input
 	live       chan struct{}
 	count      int
@@ -141,10 +143,12 @@ type changing struct {
 
 func startChanging(b *testing.B, files []compiler.Source, shardModule string, more ...string) *changing {
 	b.Helper()
-	s := &changing{sources: splitSources(files), inputs: make(chan Input, 1), live: make(chan struct{}, 100)}
+	s := &changing{inputs: make(chan Input, 1), live: make(chan struct{}, 100)}
+	sources := splitSources(files)
 	for i, text := range more {
-		s.sources = append(s.sources, compiler.Source{Name: fmt.Sprintf("more/%d", i), Data: []byte(text)})
+		sources = append(sources, compiler.Source{Name: fmt.Sprintf("more/%d", i), Data: []byte(text)})
 	}
+	s.first, s.sources = sources, read.NewList(slices.Clone(sources)...)
 	c, _ := newController(b)
 	c.Admitted, c.Changes = true, s
 	c.Options = func(in Input) compiler.Options {
@@ -186,18 +190,18 @@ func splitSources(files []compiler.Source) (all []compiler.Source) {
 func (s *changing) change(b *testing.B, kind, word, other string) {
 	b.Helper()
 	s.count++
-	next := slices.Clone(s.sources)
-	for i := s.count * 401 % len(next); ; i = (i + 1) % len(next) {
-		if bytes.Contains(next[i].Data, []byte("kind: "+kind+"\n")) && bytes.Contains(next[i].Data, []byte(word)) {
-			text := strings.Replace(string(next[i].Data), word, fmt.Sprintf("%s%d", other, 1+s.count%200), 1)
+	for i := s.count * 401 % len(s.first); ; i = (i + 1) % len(s.first) {
+		one := &s.first[i]
+		if bytes.Contains(one.Data, []byte("kind: "+kind+"\n")) && bytes.Contains(one.Data, []byte(word)) {
+			text := strings.Replace(string(one.Data), word, fmt.Sprintf("%s%d", other, 1+s.count%200), 1)
 			if kind == "SessionPersistencePolicy" {
-				text = strings.Replace(string(next[i].Data), word, fmt.Sprintf("%s%dm", other, 1+s.count%200), 1)
+				text = strings.Replace(string(one.Data), word, fmt.Sprintf("%s%dm", other, 1+s.count%200), 1)
 			}
-			next[i].Data = []byte(text)
-			break
+			one.Data = []byte(text)
+			s.sources = s.sources.With([]compiler.Source{*one}, nil)
+			return
 		}
 	}
-	s.sources = next
 }
 
 // addRoute adds a route to a Service of another one.
@@ -208,8 +212,7 @@ kind: HTTPRoute
 metadata: {name: new-%[1]d, namespace: default}
 spec: {parentRefs: [{name: web}], hostnames: [new-%[1]d.example.com], rules: [{backendRefs: [{name: app-0, port: 80}]}]}
 `, s.count)}
-	at, _ := slices.BinarySearchFunc(s.sources, one, func(a, b compiler.Source) int { return strings.Compare(a.Name, b.Name) })
-	s.sources = slices.Concat(s.sources[:at], []compiler.Source{one}, s.sources[at:])
+	s.sources = s.sources.With([]compiler.Source{one}, nil)
 }
 
 // await tells of a change and waits for the acknowledgement.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/message"
@@ -107,8 +108,8 @@ type loop struct {
 // remembered is the state that a pass leaves to the next one.
 type remembered struct {
 	follower  *compiler.Follower
-	given     []compiler.Source // to the follower
-	input     *Input            // of the last pass that came to something; nil before the first
+	given     read.List // to the follower
+	input     *Input    // of the last pass that came to something; nil before the first
 	published map[string]published
 	keys      keyfile.Fingerprints
 	ring      policyconfig.KeyRing          // of the keys of the last pass that came to something

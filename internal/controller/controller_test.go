@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
@@ -39,17 +40,17 @@ func TestHeldFiles(t *testing.T) {
 			h := held{strict: strings.HasSuffix(c.name, "strictly")}
 			var compiled []string
 			for step := range strings.SplitSeq(c.steps, ", ") {
-				var in Input
+				var sources []compiler.Source
 				for i, text := range strings.Fields(step) {
-					in.Sources = append(in.Sources, compiler.Source{Name: string(rune('a' + i)), Data: []byte(text)})
+					sources = append(sources, compiler.Source{Name: string(rune('a' + i)), Data: []byte(text)})
 				}
-				p, err := h.compile(in, compileStrictly, &stderr)
+				p, err := h.compile(Input{Sources: read.NewList(sources...)}, compileStrictly, &stderr)
 				if err != nil {
 					compiled = append(compiled, "refused")
 					continue
 				}
 				texts := ""
-				for _, s := range p.input.Sources {
+				for s := range p.input.Sources.All() {
 					texts += " " + string(s.Data)
 				}
 				compiled = append(compiled, strings.TrimSpace(texts))
@@ -63,7 +64,7 @@ func TestHeldFiles(t *testing.T) {
 
 // compileStrictly refuses files that begin with "refuse", and for one that begins with "blame-" another; and an input without files.
 func compileStrictly(in Input) (*pass, error) {
-	for _, s := range in.Sources {
+	for s := range in.Sources.All() {
 		if other, blames := strings.CutPrefix(string(s.Data), "blame-"); blames {
 			return nil, compiler.Errors{{File: other, Message: "is refused", LeftOut: true}}
 		}
@@ -71,7 +72,7 @@ func compileStrictly(in Input) (*pass, error) {
 			return nil, compiler.Errors{{File: s.Name, Message: "is refused", LeftOut: true}}
 		}
 	}
-	if len(in.Sources) == 0 {
+	if len(in.Sources.Slice()) == 0 {
 		return nil, compiler.Errors{{Message: "nothing is left"}}
 	}
 	return &pass{input: in}, nil
@@ -136,7 +137,7 @@ func TestPasses(t *testing.T) {
 				if why, fails := strings.CutPrefix(text, "error: "); fails {
 					return Input{}, errors.New(why)
 				}
-				return Input{Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(text)}}}, nil
+				return Input{Sources: read.NewList(compiler.Source{Name: "a.yaml", Data: []byte(text)})}, nil
 			}
 			if _, err := f.Start(); err != nil {
 				t.Fatal(err)
@@ -190,8 +191,8 @@ var drainingText = strings.Replace(goodText, "endpoints: [", "endpoints: [{addre
 // TestRun publishes a change of the input, and one that is due without any, each at its time, and ends with its context.
 func TestRun(t *testing.T) {
 	c, _ := newController(t)
-	in := Input{Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(drainingText)}}}
-	if _, err := compiler.Compile(in.Sources, c.options(in)); err != nil { // what compilers share is made outside
+	in := Input{Sources: read.NewList(compiler.Source{Name: "a.yaml", Data: []byte(drainingText)})}
+	if _, err := compiler.Compile(in.Sources.Slice(), c.options(in)); err != nil { // what compilers share is made outside
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -221,7 +222,7 @@ func TestRun(t *testing.T) {
 		expect("before it is due", "10.0.0.1", "10.0.0.9")
 		time.Sleep(2 * time.Second)
 		expect("when it is due", "10.0.0.1")
-		in = Input{Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(changedText)}}}
+		in = Input{Sources: read.NewList(compiler.Source{Name: "a.yaml", Data: []byte(changedText)})}
 		changes <- struct{}{}
 		expect("after a change", "10.0.0.2")
 		stop()

@@ -10,6 +10,7 @@ import (
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
@@ -47,7 +48,7 @@ func TestEnded(t *testing.T) {
 			asked := 0
 			c.Notify = func() { asked++ }
 			take := func(text string, ring policyconfig.KeyRing) *pass {
-				p, _ := takeInput(t, c, Input{Keys: policyconfig.Keys{Ring: &ring}, Ring: ring, Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(text)}}})
+				p, _ := takeInput(t, c, Input{Keys: policyconfig.Keys{Ring: &ring}, Ring: ring, Sources: read.NewList(compiler.Source{Name: "a.yaml", Data: []byte(text)})})
 				return p
 			}
 			var current json.RawMessage

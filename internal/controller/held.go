@@ -62,12 +62,12 @@ func (h *held) compile(in Input, compile func(Input) (*pass, error), stderr io.W
 }
 
 // release forgets files that are gone, or read otherwise now.
-func (h *held) release(sources []compiler.Source) {
+func (h *held) release(sources read.List) {
 	if len(h.files) == 0 {
 		return
 	}
 	now := map[string][]byte{}
-	for _, s := range sources {
+	for s := range sources.All() {
 		now[s.Name] = s.Data
 	}
 	maps.DeleteFunc(
@@ -78,7 +78,7 @@ func (h *held) release(sources []compiler.Source) {
 
 // hold holds the files that the problems are in, or objects of them. It is false if one of the problems is in no file,
 // or in one that has not changed, and with strict before anything was accepted.
-func (h *held) hold(sources []compiler.Source, problems compiler.Errors) bool {
+func (h *held) hold(sources read.List, problems compiler.Errors) bool {
 	if h.strict && h.accepted == nil {
 		return false
 	}
@@ -87,16 +87,16 @@ func (h *held) hold(sources []compiler.Source, problems compiler.Errors) bool {
 		in[p.File] = append(in[p.File], p)
 	}
 	for name, wrong := range in {
-		at := slices.IndexFunc(sources, func(s compiler.Source) bool { return s.Name == name })
+		now, isThere := sources.Find(name)
 		already, is := h.files[name]
-		if at < 0 || is && already.absent == nil {
+		if !isThere || is && already.absent == nil {
 			return false
 		}
 		before, was := h.before(name)
-		if was && bytes.Equal(sources[at].Data, before.Data) {
+		if was && bytes.Equal(now.Data, before.Data) {
 			return false
 		}
-		files[name] = newHeldFile(sources[at], before, was, !is, append(already.faults, wrong...))
+		files[name] = newHeldFile(now, before, was, !is, append(already.faults, wrong...))
 	}
 	if h.files == nil {
 		h.files = map[string]heldFile{}
@@ -120,16 +120,16 @@ func newHeldFile(now, before compiler.Source, was, alone bool, problems compiler
 }
 
 // holdLeftOut holds the files that the first pass has left out, for they can't be read.
-func (h *held) holdLeftOut(sources []compiler.Source, problems []compiler.Problem) {
+func (h *held) holdLeftOut(sources read.List, problems []compiler.Problem) {
 	for _, p := range problems {
-		at := slices.IndexFunc(sources, func(s compiler.Source) bool { return s.Name == p.File })
-		if at < 0 || p.Object != "" || !p.LeftOut {
+		now, isThere := sources.Find(p.File)
+		if !isThere || p.Object != "" || !p.LeftOut {
 			continue
 		}
 		if h.files == nil {
 			h.files = map[string]heldFile{}
 		}
-		h.files[p.File] = heldFile{data: sources[at].Data, faults: append(h.files[p.File].faults, p)}
+		h.files[p.File] = heldFile{data: now.Data, faults: append(h.files[p.File].faults, p)}
 	}
 	h.accepted.Sources = h.putBack(h.accepted.Sources)
 }
@@ -143,19 +143,19 @@ func (h *held) listFaults() (all compiler.Errors) {
 }
 
 // putBack returns the sources, with the held ones as they were when they were last accepted.
-func (h *held) putBack(sources []compiler.Source) []compiler.Source {
+func (h *held) putBack(sources read.List) read.List {
 	if len(h.files) == 0 {
 		return sources
 	}
 	var all []compiler.Source
-	for _, s := range sources {
+	for s := range sources.All() {
 		if f, is := h.files[s.Name]; !is {
 			all = append(all, s)
 		} else if f.instead != nil {
 			all = append(all, *f.instead)
 		}
 	}
-	return all
+	return read.NewList(all...)
 }
 
 // before returns a file as it was last accepted; false if it never was.
@@ -163,11 +163,7 @@ func (h *held) before(name string) (compiler.Source, bool) {
 	if h.accepted == nil {
 		return compiler.Source{}, false
 	}
-	at := slices.IndexFunc(h.accepted.Sources, func(s compiler.Source) bool { return s.Name == name })
-	if at < 0 {
-		return compiler.Source{}, false
-	}
-	return h.accepted.Sources[at], true
+	return h.accepted.Sources.Find(name)
 }
 
 // say says what is newly held while other changes go on.

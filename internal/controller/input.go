@@ -1,13 +1,12 @@
 package controller
 
 import (
-	"bytes"
 	"context"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -21,21 +20,16 @@ type Input struct {
 	Scopes *compiler.ScopeKeys
 	// Fingerprints are those of the keys.
 	Fingerprints keyfile.Fingerprints
-	Sources      []compiler.Source
+	Sources      read.List
 	// Nodes are the machines of the cluster that the sources are of; nil where they are not known.
 	Nodes *compiler.Nodes
 }
 
 // equal tells whether two are the same.
 func (in *Input) equal(other *Input) bool {
-	return slices.EqualFunc(in.Sources, other.Sources, func(a, b compiler.Source) bool {
-		return a.Name == b.Name && sameBytes(a.Data, b.Data)
-	}) && reflect.DeepEqual(in.Keys, other.Keys) && reflect.DeepEqual(in.Scopes, other.Scopes) && in.Nodes == other.Nodes
-}
-
-// sameBytes compares contents, which mostly are the same slice.
-func sameBytes(a, b []byte) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || bytes.Equal(a, b))
+	set, gone := read.Diff(in.Sources, other.Sources)
+	return len(set)+len(gone) == 0 && reflect.DeepEqual(in.Keys, other.Keys) &&
+		reflect.DeepEqual(in.Scopes, other.Scopes) && in.Nodes == other.Nodes
 }
 
 // Changes tells when the input changes.

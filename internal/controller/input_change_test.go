@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -19,14 +20,14 @@ var (
 // applyObjects applies documents as those of an API server, each a source of its own.
 func applyObjects(t *testing.T, c *Controller, keys policyconfig.Keys, text string) []compiler.Source {
 	t.Helper()
-	in := Input{Keys: keys}
+	var sources []compiler.Source
 	for _, one := range strings.Split(text, "\n---\n") {
 		name := kindLine.FindStringSubmatch(one)[1] + "/default/" + nameLine.FindStringSubmatch(one)[1]
-		in.Sources = append(in.Sources, compiler.Source{Name: name, Data: []byte(one)})
+		sources = append(sources, compiler.Source{Name: name, Data: []byte(one)})
 	}
-	slices.SortFunc(in.Sources, func(a, b compiler.Source) int { return strings.Compare(a.Name, b.Name) })
-	takeInput(t, c, in)
-	return in.Sources
+	slices.SortFunc(sources, func(a, b compiler.Source) int { return strings.Compare(a.Name, b.Name) })
+	takeInput(t, c, Input{Keys: keys, Sources: read.NewList(sources...)})
+	return sources
 }
 
 // TestChanges: statuses are found out for changes that they may depend on alone. Pods that come and go are none, unless there is something

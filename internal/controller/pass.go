@@ -46,7 +46,7 @@ func (c *Controller) compile(in Input) (*pass, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.repeats = r.input != nil && isSameList(r.input.Sources, in.Sources)
+	p.repeats = r.input != nil && r.input.Sources.IsSame(in.Sources)
 	r.input = &in
 	c.acknowledged.noteCompiled(p.result.Served)
 	c.awaitAcknowledged(p)
@@ -54,10 +54,6 @@ func (c *Controller) compile(in Input) (*pass, error) {
 		p.comeBy(p.now.Add(probeEvery))
 	}
 	return p, c.Memory.Draining.Update(p.result.Draining, p.now)
-}
-
-func isSameList(a, b []compiler.Source) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // fill compiles a pass.
@@ -125,10 +121,8 @@ func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
 	}
 	c.Memory.Recall(&changes)
 	r := &c.remembered
-	if !isSameList(r.given, p.input.Sources) {
-		changes.Set, changes.Removed = read.Diff(r.given, p.input.Sources)
-		r.given = p.input.Sources
-	}
+	changes.Set, changes.Removed = read.Diff(r.given, p.input.Sources)
+	r.given = p.input.Sources
 	if p.update, err = r.follower.Apply(changes); err != nil {
 		return err
 	}
@@ -140,10 +134,9 @@ func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
 }
 
 // listFiles names the sources, in their order.
-func (p *pass) listFiles() []string {
-	names := make([]string, len(p.input.Sources))
-	for i, s := range p.input.Sources {
-		names[i] = s.Name
+func (p *pass) listFiles() (names []string) {
+	for s := range p.input.Sources.All() {
+		names = append(names, s.Name)
 	}
 	return names
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/freeport"
 )
 
@@ -45,11 +46,11 @@ func newOwn(t *testing.T) *Controller {
 // takeFiles makes a pass of files, and publishes it.
 func takeFiles(t *testing.T, c *Controller, files ...string) *pass {
 	t.Helper()
-	in := Input{}
+	var sources []compiler.Source
 	for i, text := range files {
-		in.Sources = append(in.Sources, compiler.Source{Name: string(rune('a'+i)) + ".yaml", Data: []byte(text)})
+		sources = append(sources, compiler.Source{Name: string(rune('a'+i)) + ".yaml", Data: []byte(text)})
 	}
-	p, _ := takeInput(t, c, in)
+	p, _ := takeInput(t, c, Input{Sources: read.NewList(sources...)})
 	return p
 }
 
@@ -92,9 +93,9 @@ func TestUnusableAddresses(t *testing.T) {
 	if endpoints := next.Served[0].Endpoints; !strings.Contains(string(endpoints[0].Content), "10.0.0.13") {
 		t.Errorf("the change of a's endpoint is not live: %+v", endpoints)
 	}
-	if _, err := c.compile(Input{Sources: []compiler.Source{
-		{Name: "a.yaml", Data: []byte(class)}, {Name: "b.yaml", Data: []byte(hostile)},
-	}}); err == nil || !strings.Contains(err.Error(), "192.0.2.1") {
+	if _, err := c.compile(Input{Sources: read.NewList(
+		compiler.Source{Name: "a.yaml", Data: []byte(class)}, compiler.Source{Name: "b.yaml", Data: []byte(hostile)},
+	)}); err == nil || !strings.Contains(err.Error(), "192.0.2.1") {
 		t.Errorf("with no listener left: %v", err)
 	}
 	_ = taken.Close()

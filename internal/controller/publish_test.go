@@ -10,6 +10,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/xds"
@@ -43,7 +44,7 @@ func newController(t testing.TB) (*Controller, policyconfig.Keys) {
 // apply makes a pass of a file, and publishes it.
 func apply(t *testing.T, c *Controller, keys policyconfig.Keys, text string) string {
 	t.Helper()
-	_, printed := takeInput(t, c, Input{Keys: keys, Sources: []compiler.Source{{Name: "a.yaml", Data: []byte(text)}}})
+	_, printed := takeInput(t, c, Input{Keys: keys, Sources: read.NewList(compiler.Source{Name: "a.yaml", Data: []byte(text)})})
 	return printed
 }
 

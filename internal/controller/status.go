@@ -139,7 +139,7 @@ func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*
 	served.Draining, served.Owners = c.Memory.Draining.Since, maps.Clone(c.Memory.Owners.Of)
 	served.Selection = c.Memory.Selected.Now
 	served.Nodes, o.Holders = r.input.Nodes, r.follower.Holders()
-	return nil, r.input.Sources
+	return nil, r.input.Sources.Slice()
 }
 
 // Done counts the compilations and checks so far.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 // turns lets namespaces of an API server take turns, so that one that changes much waits for those that change little.
@@ -51,9 +52,10 @@ const (
 // take returns the sources of the next pass: those of before, with the changes of the namespaces whose turn it is, or
 // of all where one has waited for longestWait. It tells whether others wait, and when their turn may be.
 func (t *turns) take(
-	before, now []compiler.Source, at time.Time, waited time.Duration,
-) (sources []compiler.Source, waiting bool, next time.Time) {
-	sizes := sizeChanges(before, now)
+	before, now read.List, at time.Time, waited time.Duration,
+) (sources read.List, waiting bool, next time.Time) {
+	set, gone := read.Diff(before, now)
+	sizes := sizeChanges(set, gone)
 	t.age(at)
 	chosen := sizes
 	if next = at; waited < longestWait {
@@ -72,15 +74,12 @@ func (t *turns) take(
 	if len(chosen) == len(sizes) {
 		return now, false, next
 	}
-	visitChanges(before, now, func(was, is *compiler.Source) {
-		if _, itsTurn := chosen[namespaceOf(was, is)]; itsTurn {
-			was = is
-		}
-		if was != nil {
-			sources = append(sources, *was)
-		}
-	})
-	return sources, true, next
+	waits := func(name string) bool {
+		_, isChosen := chosen[namespaceOf(name)]
+		return !isChosen
+	}
+	set = slices.DeleteFunc(set, func(s compiler.Source) bool { return waits(s.Name) })
+	return before.With(set, slices.DeleteFunc(gone, waits)), true, next
 }
 
 // end notes how long the last pass took.
@@ -154,45 +153,20 @@ func (t *turns) age(at time.Time) {
 }
 
 // sizeChanges says how many bytes each namespace changes.
-func sizeChanges(before, now []compiler.Source) map[string]int {
+func sizeChanges(set []compiler.Source, gone []string) map[string]int {
 	sizes := map[string]int{}
-	visitChanges(before, now, func(was, is *compiler.Source) {
-		size := objectSize
-		switch {
-		case was != nil && is != nil && sameBytes(was.Data, is.Data):
-			return
-		case is != nil:
-			size = max(size, len(is.Data))
-		}
-		sizes[namespaceOf(was, is)] += size
-	})
+	for _, s := range set {
+		sizes[namespaceOf(s.Name)] += max(objectSize, len(s.Data))
+	}
+	for _, name := range gone {
+		sizes[namespaceOf(name)] += objectSize
+	}
 	return sizes
 }
 
-// visitChanges visits the sources of two lists in the order of their names: what each was and is, nil for one that was
-// not or is gone.
-func visitChanges(before, now []compiler.Source, visit func(was, is *compiler.Source)) {
-	for len(before)+len(now) > 0 {
-		switch {
-		case len(now) == 0 || len(before) > 0 && before[0].Name < now[0].Name:
-			visit(&before[0], nil)
-			before = before[1:]
-		case len(before) == 0 || now[0].Name < before[0].Name:
-			visit(nil, &now[0])
-			now = now[1:]
-		default:
-			visit(&before[0], &now[0])
-			before, now = before[1:], now[1:]
-		}
-	}
-}
-
 // namespaceOf gives an object's namespace by its source's name, Kind/namespace/name; empty for none.
-func namespaceOf(was, is *compiler.Source) string {
-	if is == nil {
-		is = was
-	}
-	if parts := strings.Split(is.Name, "/"); len(parts) > 2 {
+func namespaceOf(name string) string {
+	if parts := strings.Split(name, "/"); len(parts) > 2 {
 		return parts[1]
 	}
 	return ""

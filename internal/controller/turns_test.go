@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,11 +9,13 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 // sourcesOf makes objects of words such as team-3x1000: the third version of namespace team's object, of so many bytes; a namespace of
 // "none" is none.
-func sourcesOf(text string) (all []compiler.Source) {
+func sourcesOf(text string) read.List {
+	var all []compiler.Source
 	for word := range strings.FieldsSeq(text) {
 		namespace, rest, _ := strings.Cut(word, "-")
 		var version, size int
@@ -26,7 +29,7 @@ func sourcesOf(text string) (all []compiler.Source) {
 		all = append(all, compiler.Source{Name: name, Data: []byte(fmt.Sprintf("%d%s", version, strings.Repeat(" ", size-1)))})
 	}
 	slices.SortFunc(all, func(a, b compiler.Source) int { return strings.Compare(a.Name, b.Name) })
-	return all
+	return read.NewList(all...)
 }
 
 // TestTurns: of changes that come together, those of namespaces that change little are compiled first, and the others next; and whoever has
@@ -51,13 +54,13 @@ func TestTurns(t *testing.T) {
 			var passes []string
 			for _, text := range c.inputs[1:] {
 				for waits := true; waits; {
-					var next []compiler.Source
+					var next read.List
 					next, waits, _ = turns.take(last, sourcesOf(text), time.Unix(1000, 0), 0)
 					passes = append(passes, strings.Join(listChanged(last, next), " "))
 					last = next
 				}
-				if fmt.Sprint(last) != fmt.Sprint(sourcesOf(text)) {
-					t.Errorf("in the end it is %v", last)
+				if fmt.Sprint(last.Slice()) != fmt.Sprint(sourcesOf(text).Slice()) {
+					t.Errorf("in the end it is %v", last.Slice())
 				}
 			}
 			if !slices.Equal(passes, c.passes) {
@@ -67,23 +70,22 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-func listChanged(before, now []compiler.Source) (all []string) {
-	visitChanges(before, now, func(was, is *compiler.Source) {
-		if was == nil || is == nil || string(was.Data) != string(is.Data) {
-			namespace := namespaceOf(was, is)
-			if namespace == "" {
-				namespace = "none"
-			}
-			all = append(all, namespace)
-		}
-	})
-	return all
+func listChanged(before, now read.List) []string {
+	set, gone := read.Diff(before, now)
+	for _, s := range set {
+		gone = append(gone, s.Name)
+	}
+	slices.Sort(gone)
+	for i, name := range gone {
+		gone[i] = cmp.Or(namespaceOf(name), "none")
+	}
+	return gone
 }
 
 // TestTurnsAge: what a namespace has had counts for half after a while, and for nothing in the end.
 func TestTurnsAge(t *testing.T) {
 	turns, at := turns{}, time.Unix(1000, 0)
-	turns.take(nil, sourcesOf("a-1x100000"), at, 0)
+	turns.take(read.List{}, sourcesOf("a-1x100000"), at, 0)
 	for _, want := range []float64{100000, 50000, 25000} {
 		turns.age(at)
 		if got := turns.used["a"].bytes; got != want {

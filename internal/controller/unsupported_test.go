@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -103,7 +104,7 @@ func TestUnsupportedObjects(t *testing.T) {
 			sources := []compiler.Source{{Name: "a.yaml", Data: []byte(strings.Replace(goodText, "parentRefs", "hostnames: [r.example], parentRefs", 1))}}
 			f, _ := newController(t)
 			f.Stderr = &stderr
-			f.Read = func(io.Writer) (Input, error) { return Input{Sources: slices.Clone(sources)}, nil }
+			f.Read = func(io.Writer) (Input, error) { return Input{Sources: read.NewList(slices.Clone(sources)...)}, nil }
 			if _, err := f.Start(); err != nil {
 				t.Fatal(err)
 			}

@@ -67,8 +67,8 @@ func (c *Classes) Run(ctx context.Context) {
 	})
 }
 
-// keep adds the finalizer to the classes that need it, and removes it from the others. It tells whether one of these was
-// stale: what has changed of it may wake nobody.
+// keep adds the finalizer to the classes that need it, and removes it from the others. It tells whether one of these
+// was stale: what has changed of it may wake nobody.
 func (c *Classes) keep(ctx context.Context) (stale bool, failed error) {
 	named := c.listNamed()
 	for _, class := range c.Source.listClasses(c.Controller) {

@@ -40,7 +40,7 @@ func TestReaddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := map[string]string{}
-	for _, source := range s.Sources() {
+	for _, source := range s.Sources().Slice() {
 		read[source.Name] = string(source.Data)
 	}
 	for _, source := range listing.Sources {

@@ -163,7 +163,7 @@ func TestReadOnceMore(t *testing.T) {
 			arrive("v2")
 			s.awaitRead(t.Context())
 		}
-		if got := s.Sources(); len(got) != 1 || !strings.Contains(string(got[0].Data), `"tls.crt":"v2"`) {
+		if got := s.Sources().Slice(); len(got) != 1 || !strings.Contains(string(got[0].Data), `"tls.crt":"v2"`) {
 			t.Errorf("late %v: it is %s", late, got)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	apiobject "github.com/limpet-proxy/limpet/internal/compiler/object"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 // Source has the objects of an API server, of every kind that the compiler reads and the API server has. A kind whose
@@ -38,7 +39,7 @@ type Source struct {
 	objects map[string]*object // by nameSource
 	// listed are the objects' texts in the order of their names, as Sources gave them last, and touched are the names of
 	// those that may be others now.
-	listed  []compiler.Source
+	listed  read.List
 	touched map[string]bool
 	since   time.Time // when the first change came that Next has not told of
 	watches map[schema.GroupKind]*watch
@@ -192,8 +193,8 @@ func wake(c chan struct{}) {
 	}
 }
 
-// A change waits until no other comes for settled, and no longer than longestSettling: a new Pod in several slices is one
-// change. What comes later waits for the pass that is under way, and becomes one.
+// A change waits until no other comes for settled, and no longer than longestSettling: a new Pod in several slices is
+// one change. What comes later waits for the pass that is under way, and becomes one.
 const (
 	settled         = time.Millisecond
 	longestSettling = 5 * time.Millisecond
@@ -250,7 +251,7 @@ func (s *Source) takeChange() time.Time {
 
 // Sources are the objects without their statuses, in the order of their names. The list does not change once it is
 // given.
-func (s *Source) Sources() []compiler.Source {
+func (s *Source) Sources() read.List {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.mendList()
@@ -259,20 +260,16 @@ func (s *Source) Sources() []compiler.Source {
 
 // mendList brings the list up to date.
 func (s *Source) mendList() {
-	switch {
-	case len(s.touched) == 0:
-		return
-	case len(s.touched) > manyTouched:
-		s.listed = make([]compiler.Source, 0, len(s.objects))
-		for _, name := range slices.Sorted(maps.Keys(s.objects)) {
-			s.listed = append(s.listed, compiler.Source{Name: name, Data: s.objects[name].text})
-		}
-	default:
-		s.listed = slices.Clone(s.listed)
-		for name := range s.touched {
-			s.mendListed(name)
+	var set []compiler.Source
+	var gone []string
+	for name := range s.touched {
+		if o := s.objects[name]; o != nil {
+			set = append(set, compiler.Source{Name: name, Data: o.text})
+		} else {
+			gone = append(gone, name)
 		}
 	}
+	s.listed = s.listed.With(set, gone)
 	clear(s.touched)
 }
 
@@ -281,34 +278,10 @@ func (s *Source) listKind(kind schema.GroupKind) (all []*object) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.mendList()
-	prefix := kind.Kind + "/"
-	from, _ := slices.BinarySearchFunc(s.listed, prefix, compareName)
-	for _, one := range s.listed[from:] {
-		if !strings.HasPrefix(one.Name, prefix) {
-			break
-		}
+	for one := range s.listed.From(kind.Kind + "/") {
 		all = append(all, s.objects[one.Name])
 	}
 	return all
-}
-
-func compareName(one compiler.Source, name string) int { return strings.Compare(one.Name, name) }
-
-// manyTouched is from how many touched objects on their list is made again, not mended.
-const manyTouched = 256
-
-// mendListed brings the list up to date with one object.
-func (s *Source) mendListed(name string) {
-	at, known := slices.BinarySearchFunc(s.listed, name, compareName)
-	o := s.objects[name]
-	switch {
-	case o == nil && known:
-		s.listed = slices.Delete(s.listed, at, at+1)
-	case o != nil && !known:
-		s.listed = slices.Insert(s.listed, at, compiler.Source{Name: name, Data: o.text})
-	case o != nil:
-		s.listed[at].Data = o.text
-	}
 }
 
 // errNotFollowed says that an object is of a kind that is not followed, or is gone.

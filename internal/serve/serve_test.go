@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/limpet-proxy/limpet/compiler"
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/controller"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/memory"
@@ -65,7 +66,7 @@ func newController(t *testing.T) (*controller.Controller, policyconfig.Keys) {
 	inline := func(s string) string { return strings.ReplaceAll(s, "\n", `\n`) }
 	source := compiler.Source{Name: "a.yaml", Data: []byte(strings.NewReplacer("CERT", inline(chain), "KEY", inline(key)).Replace(string(text)))}
 	ring := keyfile.NewRing("k")
-	in := controller.Input{Keys: policyconfig.Keys{Ring: &ring}, Sources: []compiler.Source{source}}
+	in := controller.Input{Keys: policyconfig.Keys{Ring: &ring}, Sources: read.NewList(source)}
 	if in.Fingerprints, err = keyfile.FingerprintsOf(ring); err != nil {
 		t.Fatal(err)
 	}

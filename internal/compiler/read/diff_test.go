@@ -29,7 +29,7 @@ func TestDiff(t *testing.T) {
 		for _, s := range before {
 			known[s.Name] = string(s.Data)
 		}
-		set, gone := Diff(before, after)
+		set, gone := Diff(NewList(before...), NewList(after...))
 		for _, name := range gone {
 			delete(known, name)
 		}
