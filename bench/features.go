@@ -57,6 +57,23 @@ var features = []feature{
 		Deployment: rig.Deployment{Policy: "identity: Name", Served: true},
 	},
 	{
+		name: "shards", title: "tables for shards", over: "served",
+		Deployment: rig.Deployment{Policy: "identity: Address", Served: true, Sharded: true},
+	},
+	{name: "served-none", title: "no session, `limpet serve`", over: "none", Deployment: rig.Deployment{Served: true}},
+	{
+		name: "shards-none", title: "the same, tables for shards", over: "served-none",
+		Deployment: rig.Deployment{Served: true, Sharded: true},
+	},
+	{
+		name: "served-unknown", title: "404 of a host without routes, `limpet serve`",
+		Deployment: rig.Deployment{Hostname: "other.example", Served: true},
+	},
+	{
+		name: "shards-unknown", title: "the same, tables for shards", over: "served-unknown",
+		Deployment: rig.Deployment{Hostname: "other.example", Served: true, Sharded: true},
+	},
+	{
 		name: "within", title: "`onHostLost: RebalanceWithin`", over: "plain",
 		Deployment: rig.Deployment{Policy: "onHostLost: RebalanceWithin"},
 	},
@@ -198,7 +215,7 @@ func (b *bench) countPool(
 		var bad firstError
 		err := load.Send(e.Address(f.name), count, func(i int, buf []byte) []byte { return append(buf, raw[i%len(raw)]...) },
 			func(i int, head load.Head) {
-				if !head.OK() || begins != bytes.Contains(head, []byte("\nset-cookie: ")) ||
+				if head.OK() != (f.Hostname == "") || begins != bytes.Contains(head, []byte("\nset-cookie: ")) ||
 					f.ticket != bytes.Contains(head, []byte("\n"+policyconfig.AnswerHeader+": ")) {
 					bad.set(fmt.Errorf("request %d: %s", i, head))
 				}

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/limpet-proxy/limpet/e2e/internal/harness"
 )
@@ -28,7 +30,7 @@ func TestRetryBudget(t *testing.T) {
 			envoy := harness.Run(t, harness.Deployment{Documents: documents})
 			pods[1].Close()
 			line := cookieLine("cart", mint(t, envoy, "cart", pods[1].Address, harness.Dates{}))
-			ok := atOnce(t, envoy, 10, "/cart", line, harness.ReplyDelay+": 1s")
+			ok := countOK(t, statusesAtOnce(t, envoy, harness.NewGate(pods...), 10, "/cart", line))
 			overflow := envoy.Stat(t, "cluster.service/default/pods/80.upstream_rq_retry_overflow")
 			if !check(ok, overflow) {
 				t.Errorf("%d of 10 were answered 200, with %d retries not made", ok, overflow)
@@ -51,11 +53,11 @@ func TestBeyondTheRetryBudget(t *testing.T) {
 	documents.More = budgetPolicy(1)
 	envoy := harness.Run(t, harness.Deployment{Documents: documents})
 	overflow := func() uint64 { return envoy.Stat(t, "cluster.service/default/pods/80.upstream_rq_retry_overflow") }
-	answered500 := []string{harness.ReplyStatus + ": 500", harness.ReplyDelay + ": 500ms"}
+	gate, answered500 := harness.NewGate(pods...), harness.ReplyStatus+": 500"
 
 	client := envoy.Client()
 	home := visit(t, client, "/cart").Backend
-	for _, status := range statusesAtOnce(envoy, parallel, "/cart", append(slices.Clip(answered500), "Cookie: "+client.Jar.Header("/cart"))...) {
+	for _, status := range statusesAtOnce(t, envoy, gate, parallel, "/cart", answered500, "Cookie: "+client.Jar.Header("/cart")) {
 		if status != http.StatusInternalServerError {
 			t.Errorf("the host of a session answered 500, and its client got %d", status)
 		}
@@ -63,7 +65,7 @@ func TestBeyondTheRetryBudget(t *testing.T) {
 	if got := overflow(); got != 0 || stay(t, client, "/cart", 3) != home {
 		t.Errorf("requests of a session were to be tried again: %d beyond the budget", got)
 	}
-	for _, status := range statusesAtOnce(envoy, parallel, "/cart", answered500...) {
+	for _, status := range statusesAtOnce(t, envoy, gate, parallel, "/cart", answered500) {
 		if status != http.StatusInternalServerError {
 			t.Errorf("beyond the budget a client got %d, want what the host has answered", status)
 		}
@@ -71,15 +73,15 @@ func TestBeyondTheRetryBudget(t *testing.T) {
 	if overflow() == 0 {
 		t.Error("no request was beyond the budget")
 	}
-	checkRefusedBeyondBudget(t, envoy, pods[1])
+	checkRefusedBeyondBudget(t, envoy, gate, pods[1])
 }
 
 // checkRefusedBeyondBudget sends requests of a session whose host refuses connections.
-func checkRefusedBeyondBudget(t *testing.T, envoy *harness.Envoy, dead *harness.Backend) {
+func checkRefusedBeyondBudget(t *testing.T, envoy *harness.Envoy, gate *harness.Gate, dead *harness.Backend) {
 	t.Helper()
 	line := cookieLine("cart", mint(t, envoy, "cart", dead.Address, harness.Dates{}))
 	dead.Close()
-	statuses := statusesAtOnce(envoy, 20, "/cart", line, harness.ReplyDelay+": 500ms")
+	statuses := statusesAtOnce(t, envoy, gate, 20, "/cart", line)
 	for _, status := range statuses {
 		if status != http.StatusOK && status != http.StatusServiceUnavailable {
 			t.Errorf("the host of a session refused, and its client got %d", status)
@@ -102,27 +104,36 @@ spec:
 `, count)
 }
 
-// statusesAtOnce sends requests at one time and gives what they were answered, 0 for not at all.
-func statusesAtOnce(envoy *harness.Envoy, count int, path string, headers ...string) []int {
+// statusesAtOnce sends requests that are all under way before backends answer the first, and gives what they were answered, 0 for not at
+// all.
+func statusesAtOnce(t *testing.T, envoy *harness.Envoy, gate *harness.Gate, count int, path string, headers ...string) []int {
+	t.Helper()
 	statuses := make([]int, count)
 	var all sync.WaitGroup
+	var answered atomic.Int64
 	for i := range statuses {
 		client := envoy.Stranger()
 		all.Go(func() {
-			if response, err := client.Try(http.MethodGet, path, headers...); err == nil {
+			if response, err := client.Try(http.MethodGet, path, append(headers[:len(headers):len(headers)], harness.ReplyHold+": 1")...); err == nil {
 				statuses[i] = response.Status
 			}
+			answered.Add(1)
 		})
+	}
+	for int(answered.Load()) < count {
+		if held := gate.Held(); held > 0 && held+int(answered.Load()) == count {
+			gate.Open()
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 	all.Wait()
 	return statuses
 }
 
-// atOnce sends requests at one time and gives how many were answered 200; the others must be answered 503.
-func atOnce(t *testing.T, envoy *harness.Envoy, count int, path string, headers ...string) int {
+// countOK gives how many were answered 200; the others must be answered 503.
+func countOK(t *testing.T, statuses []int) (ok int) {
 	t.Helper()
-	ok := 0
-	for _, status := range statusesAtOnce(envoy, count, path, headers...) {
+	for _, status := range statuses {
 		switch status {
 		case http.StatusOK:
 			ok++

@@ -54,3 +54,30 @@ func TestShardsCross(t *testing.T) {
 		t.Errorf("%v", tally)
 	}
 }
+
+// TestShardsBroken: an Envoy that can't load the module has whole tables of routes from its start, and limpet status says why. One that had
+// shards goes on.
+func TestShardsBroken(t *testing.T) {
+	t.Parallel()
+	harness.RequireShards(t)
+	pods := harness.Backends(t, "a", "b", "c")
+	s := harness.Serve(t, harness.OneRoute(pods, harness.CookieRule("cart", "pods")), harness.NewRing("k"))
+	before := s.Bootstrap(t).Start(t)
+	s.AwaitAcknowledged(t)
+	clients := beginSessions(t, before, 12)
+	tally := clients.During(func() {
+		s.Terminate(t)
+		s.ServeFrom(t, harness.BrokenShards(t)...)
+		s.AwaitEnvoy(t, "e2e", func(e harness.ServedEnvoy) bool {
+			return strings.HasPrefix(e.Routes, "whole: ") && strings.Contains(e.Routes, ".so")
+		})
+		s.AwaitAcknowledged(t)
+	})
+	if tally.Failed() > 0 || tally.Moved() > 0 {
+		t.Errorf("%v", tally)
+	}
+	before.Stop()
+	after := s.Bootstrap(t).Start(t)
+	client := after.Client()
+	stay(t, client, "/cart", 3)
+}

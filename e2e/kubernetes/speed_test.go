@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -18,9 +17,7 @@ const (
 
 // quantiles says what the middle, the worst but for one of a hundred, and the worst are.
 func quantiles(all []time.Duration) string {
-	slices.Sort(all)
-	at := func(percent int) int64 { return all[(percent*len(all)+99)/100-1].Milliseconds() } // by nearest rank
-	return fmt.Sprintf("p50 %d ms, p99 %d ms, the worst %d ms", at(50), at(99), at(100))
+	return fmt.Sprintf("p50 %.0f ms, p99 %.0f ms, the worst %.0f ms", at(50, all), at(99, all), at(100, all))
 }
 
 // TestSpeed has the shapes of howardjohn/gateway-api-bench: attached routes, route probe, route scale, and endpoints besides. Its full

@@ -93,7 +93,8 @@ type gateway struct {
 	// named is the most that its snapshots' names came to, as an Envoy is reckoned that has and wants them all: one that
 	// was away has more than there is now.
 	named int
-	// loadsModule says that the last Envoy that showed it loads the module by which routes have shards.
+	// loadsModule says that the last Envoy that showed it loads the module by which routes have shards. Before one has, it
+	// is said of all if the module is known to be there.
 	loadsModule bool
 	// gone says that there is no such Gateway any more. Proxies of it that come back later are to have nothing either.
 	gone bool
@@ -164,7 +165,7 @@ func (s *Server) findGateway(key string) *gateway {
 	if g := s.gateways[key]; g != nil {
 		return g
 	}
-	return &gateway{streams: map[*stream]bool{}}
+	return &gateway{streams: map[*stream]bool{}, loadsModule: s.options.HasModule}
 }
 
 // Set brings the proxies of a Gateway to a snapshot. It does not wait for them.
@@ -236,7 +237,7 @@ func (s *Server) join(gateway string, one *stream) error {
 	}
 	s.gateways[gateway] = g
 	g.streams[one] = true
-	one.client.supposes = g.loadsModule || s.options.HasModule
+	one.client.supposes = g.loadsModule
 	if g.latest != nil {
 		one.inbox.put(g.latest, g.latest.changesSince(nil))
 	}

@@ -24,9 +24,13 @@ import (
 type Deployment struct {
 	// Rule and Policy are more of the rule, and the spec of a policy for its route, in YAML's flow style; empty for none.
 	Rule, Policy string
+	// Hostname is the route's only one; empty for all.
+	Hostname string
 	// Flags are those of limpet compile, or, where it is Served, of limpet serve, which knows whose addresses are.
 	Flags  []string
 	Served bool
+	// Sharded has Envoy find its routes by shard, where it is Served.
+	Sharded bool
 	// Native has Envoy load the native filter.
 	Native bool
 	// Led has the split's routes be there once more for each backend, to which sessions are led.
@@ -158,9 +162,13 @@ func (r *Rig) deployServed(keys, dir string, in documentFields, admin int) (*Env
 		if err != nil {
 			return nil, err
 		}
+		arguments, err := r.serveArguments(in.Deployment, dir)
+		if err != nil {
+			return nil, err
+		}
 		server = exec.Command(
 			limpet,
-			r.arguments(in.Deployment, "serve", "-f", file, "--bind", "127.0.0.1", "--listen", listen,
+			append(arguments, "-f", file, "--bind", "127.0.0.1", "--listen", listen,
 				"--admin", loopback(ports[1]), "--state-dir", filepath.Join(dir, "state"))...)
 		server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 		if err := startUntil(server, "changes of the input reach Envoys"); err != nil {
@@ -176,6 +184,20 @@ func (r *Rig) deployServed(keys, dir string, in documentFields, admin int) (*Env
 		e.server = server
 	}
 	return e, err
+}
+
+// serveArguments are those of limpet serve. Without the module beside the filter, Envoy has one table of routes.
+func (r *Rig) serveArguments(d Deployment, dir string) ([]string, error) {
+	if d.Sharded {
+		return r.arguments(d, "serve"), nil
+	}
+	alone := *r
+	alone.wasm = filepath.Join(dir, "limpet.wasm")
+	module, err := os.ReadFile(r.wasm)
+	if err != nil {
+		return nil, err
+	}
+	return alone.arguments(d, "serve"), os.WriteFile(alone.wasm, module, 0o600)
 }
 
 // arguments are those of a limpet, with the deployment's filter and flags.

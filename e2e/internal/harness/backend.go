@@ -55,6 +55,7 @@ type Backend struct {
 	count  int
 	fault  Fault
 	health *health.Server // of a gRPC server
+	gate   *Gate
 }
 
 // Fault is how a backend fails on its own, whatever is requested.
@@ -198,6 +199,9 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-time.After(delay):
 		case <-r.Context().Done():
 		}
+	}
+	if r.Header.Get(ReplyHold) != "" {
+		b.gate.pass(r.Context())
 	}
 	if r.Header.Get(ReplyReset) != "" {
 		panic(http.ErrAbortHandler)

@@ -66,6 +66,17 @@ func WithoutShards(t testing.TB) []string {
 	return flags
 }
 
+// BrokenShards are such flags with a file in the module's place that no Envoy loads.
+func BrokenShards(t testing.TB) []string {
+	t.Helper()
+	flags := WithoutShards(t)
+	module := filepath.Join(filepath.Dir(flags[len(flags)-1]), "limpet-shard-1.so")
+	if err := os.WriteFile(module, []byte("no module"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return flags
+}
+
 // filterName is the filter's name in the chain.
 func filterName() string {
 	if Native() {
