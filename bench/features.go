@@ -66,14 +66,6 @@ var features = []feature{
 		Deployment: rig.Deployment{Served: true, Sharded: true},
 	},
 	{
-		name: "served-unknown", title: "404 of a host without routes, `limpet serve`",
-		Deployment: rig.Deployment{Hostname: "other.example", Served: true},
-	},
-	{
-		name: "shards-unknown", title: "the same, tables for shards", over: "served-unknown",
-		Deployment: rig.Deployment{Hostname: "other.example", Served: true, Sharded: true},
-	},
-	{
 		name: "within", title: "`onHostLost: RebalanceWithin`", over: "plain",
 		Deployment: rig.Deployment{Policy: "onHostLost: RebalanceWithin"},
 	},
@@ -215,7 +207,7 @@ func (b *bench) countPool(
 		var bad firstError
 		err := load.Send(e.Address(f.name), count, func(i int, buf []byte) []byte { return append(buf, raw[i%len(raw)]...) },
 			func(i int, head load.Head) {
-				if head.OK() != (f.Hostname == "") || begins != bytes.Contains(head, []byte("\nset-cookie: ")) ||
+				if !head.OK() || begins != bytes.Contains(head, []byte("\nset-cookie: ")) ||
 					f.ticket != bytes.Contains(head, []byte("\n"+policyconfig.AnswerHeader+": ")) {
 					bad.set(fmt.Errorf("request %d: %s", i, head))
 				}

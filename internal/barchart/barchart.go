@@ -70,5 +70,6 @@ func (bar Bar) draw(b *strings.Builder, y int, scale float64) {
 		color,
 	)
 	fmt.Fprintf(b, `<path d="M%.1f %dH%.1f" stroke="#d08a2e" stroke-width="2"/>`, at(bar.Low), middle, at(bar.High))
-	fmt.Fprintf(b, `<text x="%.1f" y="%d">%s</text>`+"\n", at(max(bar.High, bar.Mid))+6, text, html.EscapeString(bar.Value))
+	end := at(max(bar.High, bar.Mid)) + 6
+	fmt.Fprintf(b, `<text x="%.1f" y="%d">%s</text>`+"\n", end, text, html.EscapeString(bar.Value))
 }

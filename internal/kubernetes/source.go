@@ -193,11 +193,11 @@ func wake(c chan struct{}) {
 	}
 }
 
-// A change waits until no other comes for settled, and no longer than longestSettling: a new Pod in several slices is
-// one change. What comes later waits for the pass that is under way, and becomes one.
+// A change waits until no other comes for quietFor, and no longer than longestQuiet: a new Pod in several slices is one
+// change. What comes later waits for the pass that is under way, and becomes one.
 const (
-	settled         = time.Millisecond
-	longestSettling = 5 * time.Millisecond
+	quietFor     = time.Millisecond
+	longestQuiet = 5 * time.Millisecond
 )
 
 // Next waits for a change since its last return, or until a time that is not zero. It returns the time of the first
@@ -216,20 +216,20 @@ func (s *Source) Next(ctx context.Context, until time.Time) (since time.Time, ch
 		return time.Now(), false
 	case <-s.changed:
 	}
-	if s.settle(ctx); ctx.Err() != nil {
+	if s.awaitQuiet(ctx); ctx.Err() != nil {
 		return time.Time{}, false
 	}
 	s.awaitRead(ctx)
 	return s.takeChange(), true
 }
 
-// settle waits for the changes that come with one.
-func (s *Source) settle(ctx context.Context) {
-	for end := time.Now().Add(longestSettling); time.Now().Before(end); {
+// awaitQuiet waits for the changes that come with one.
+func (s *Source) awaitQuiet(ctx context.Context) {
+	for end := time.Now().Add(longestQuiet); time.Now().Before(end); {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(settled):
+		case <-time.After(quietFor):
 			return
 		case <-s.changed:
 		}

@@ -24,8 +24,6 @@ import (
 type Deployment struct {
 	// Rule and Policy are more of the rule, and the spec of a policy for its route, in YAML's flow style; empty for none.
 	Rule, Policy string
-	// Hostname is the route's only one; empty for all.
-	Hostname string
 	// Flags are those of limpet compile, or, where it is Served, of limpet serve, which knows whose addresses are.
 	Flags  []string
 	Served bool

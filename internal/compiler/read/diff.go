@@ -4,8 +4,8 @@ import "bytes"
 
 // Diff gives the sources that are new or have other bytes, and the names of those that are gone. Blocks that both lists
 // share are not looked into, and neither are the bytes of one and the same slice. Of lists that are not in the order of
-// their names more may be given than has changed: who takes out what is gone and then puts in what is new has what is in
-// after.
+// their names more may be given than has changed: who takes out what is gone and then puts in what is new has what is
+// in after.
 func Diff(before, after List) (set []Source, gone []string) {
 	was, now := cursor{blocks: before.blocks}, cursor{blocks: after.blocks}
 	for !now.isAtEnd() {

@@ -36,9 +36,9 @@ func TestList(t *testing.T) {
 		if want := sourcesOf(there); !slices.EqualFunc(list.Slice(), want, isSame) {
 			t.Fatalf("round %d: the list has %d sources, want %d, or others", round, len(list.Slice()), len(want))
 		}
-		told, left := Diff(before, list)
-		if !slices.EqualFunc(told, sourcesOf(set), isSame) || !slices.Equal(left, slices.Sorted(maps.Keys(gone))) {
-			t.Fatalf("round %d: told of %d and %d sources, want %d and %d, or of others", round, len(told), len(left), len(set), len(gone))
+		some, left := Diff(before, list)
+		if !slices.EqualFunc(some, sourcesOf(set), isSame) || !slices.Equal(left, slices.Sorted(maps.Keys(gone))) {
+			t.Fatalf("round %d: told of %d and %d sources, want %d and %d, or of others", round, len(some), len(left), len(set), len(gone))
 		}
 		if prefix := fmt.Sprint(random.IntN(50)); !slices.EqualFunc(slices.Collect(list.From(prefix)), under(there, prefix), isSame) {
 			t.Fatalf("round %d: From(%s) gives %v", round, prefix, slices.Collect(list.From(prefix)))
