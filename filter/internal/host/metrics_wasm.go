@@ -67,7 +67,11 @@ func (m *metrics) countWarning(p *session.Policy, w session.Warning) {
 	if p.Counters == nil {
 		p.Counters = m.countersOf(p.Name)
 	}
-	countIn(&p.Counters[int(session.Outcomes)+int(w)], policyconfig.WarningsCounter(p.Name, w.String()))
+	id := &p.Counters[int(session.Outcomes)+int(w)]
+	if *id == 0 { // making the name takes memory
+		*id = 1 + defineCounter(policyconfig.WarningsCounter(p.Name, w.String()))
+	}
+	increment(*id-1, 1)
 }
 
 // countRefused counts a request whose route has a broken policy.
