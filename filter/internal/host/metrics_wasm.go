@@ -67,11 +67,11 @@ func (m *metrics) countWarning(p *session.Policy, w session.Warning) {
 	if p.Counters == nil {
 		p.Counters = m.countersOf(p.Name)
 	}
-	id := &p.Counters[int(session.Outcomes)+int(w)]
+	id, name := &p.Counters[int(session.Outcomes)+int(w)], ""
 	if *id == 0 { // making the name takes memory
-		*id = 1 + defineCounter(policyconfig.WarningsCounter(p.Name, w.String()))
+		name = policyconfig.WarningsCounter(p.Name, w.String())
 	}
-	increment(*id-1, 1)
+	countIn(id, name)
 }
 
 // countRefused counts a request whose route has a broken policy.
@@ -81,7 +81,7 @@ func (m *metrics) countPassed() { countIn(&m.passed, policyconfig.PassedCounter)
 
 func (m *metrics) countSteered() { countIn(&m.steered, policyconfig.SteeredCounter) }
 
-// countIn counts in a counter that id is one more than the number of, or will be.
+// countIn counts in a counter that id is one more than the number of, or will be: then it needs the name.
 func countIn(id *uint32, name string) {
 	if *id == 0 {
 		*id = 1 + defineCounter(name)
