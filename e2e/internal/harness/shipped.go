@@ -21,8 +21,8 @@ type Shipped struct {
 func Find(t testing.TB) Shipped {
 	t.Helper()
 	root, limpet := Root(t), "limpet"
-	if os.Getenv("LIMPET_SHARDS") == "all" {
-		limpet = "limpet-sharded" // make e2e-shards
+	if AllShards() {
+		limpet = "limpet-sharded"
 	}
 	found := Shipped{
 		Root:   root,
@@ -41,6 +41,9 @@ func Find(t testing.TB) Shipped {
 	found.Envoy = envoy
 	return found
 }
+
+// AllShards tells whether the limpet under test makes a table for each shard of the fewest routes: make e2e-shards.
+func AllShards() bool { return os.Getenv("LIMPET_SHARDS") == "all" }
 
 // Missing skips a test for which a program is missing, or fails it where that would go unseen.
 func Missing(t testing.TB, what string) {
