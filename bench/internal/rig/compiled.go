@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"text/template"
@@ -92,16 +91,21 @@ func (r *Rig) Deploy(keys, name string, d Deployment) (*Envoy, error) {
 		}
 		in.Services = append(in.Services, service{name, port})
 	}
+	filter, err := r.filterOf(d, dir)
+	if err != nil {
+		return nil, err
+	}
 	if d.Served {
-		return r.deployServed(keys, dir, in, ports[1])
+		return r.deployServed(keys, dir, filter, in, ports[1])
 	}
 	in.Owner = "new"
 	file, err := in.write(dir)
 	if err != nil {
 		return nil, err
 	}
-	arguments := r.arguments(
+	command := arguments(
 		d,
+		filter,
 		"compile",
 		"-f",
 		file,
@@ -112,7 +116,7 @@ func (r *Rig) Deploy(keys, name string, d Deployment) (*Envoy, error) {
 		"--bind",
 		"127.0.0.1",
 	)
-	if printed, err := exec.Command(filepath.Join(r.root, "bin", "limpet"), arguments...).CombinedOutput(); err != nil {
+	if printed, err := exec.Command(filepath.Join(r.root, "bin", "limpet"), command...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("limpet compile: %w\n%s", err, printed)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "out", "envoy.yaml"))
@@ -140,7 +144,7 @@ func (r *Rig) launchDeployed(bootstrap []byte, keys, dir string, in documentFiel
 }
 
 // deployServed is Deploy with limpet serve, which ends with the Envoy. Other owners of the addresses are served before.
-func (r *Rig) deployServed(keys, dir string, in documentFields, admin int) (*Envoy, error) {
+func (r *Rig) deployServed(keys, dir, filter string, in documentFields, admin int) (*Envoy, error) {
 	ports, err := freeport.FindMany(2)
 	if err != nil {
 		return nil, err
@@ -160,13 +164,9 @@ func (r *Rig) deployServed(keys, dir string, in documentFields, admin int) (*Env
 		if err != nil {
 			return nil, err
 		}
-		arguments, err := r.serveArguments(in.Deployment, dir)
-		if err != nil {
-			return nil, err
-		}
 		server = exec.Command(
 			limpet,
-			append(arguments, "-f", file, "--bind", "127.0.0.1", "--listen", listen,
+			arguments(in.Deployment, filter, "serve", "-f", file, "--bind", "127.0.0.1", "--listen", listen,
 				"--admin", loopback(ports[1]), "--state-dir", filepath.Join(dir, "state"))...)
 		server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 		if err := startUntil(server, "changes of the input reach Envoys"); err != nil {
@@ -184,27 +184,30 @@ func (r *Rig) deployServed(keys, dir string, in documentFields, admin int) (*Env
 	return e, err
 }
 
-// serveArguments are those of limpet serve. Without the module beside the filter, Envoy has one table of routes.
-func (r *Rig) serveArguments(d Deployment, dir string) ([]string, error) {
-	if d.Sharded {
-		return r.arguments(d, "serve"), nil
+// filterOf is the file of a deployment's filter. Where Envoy is served, and has one table of routes, the file is in a
+// folder without the module for shards.
+func (r *Rig) filterOf(d Deployment, dir string) (string, error) {
+	switch {
+	case d.Native:
+		return filepath.Join(r.root, "dist", "liblimpet.so"), nil
+	case !d.Served || d.Sharded:
+		return r.wasm, nil
 	}
-	alone := *r
-	alone.wasm = filepath.Join(dir, "limpet.wasm")
 	module, err := os.ReadFile(r.wasm)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return alone.arguments(d, "serve"), os.WriteFile(alone.wasm, module, 0o600)
+	alone := filepath.Join(dir, "limpet.wasm")
+	return alone, os.WriteFile(alone, module, 0o600)
 }
 
 // arguments are those of a limpet, with the deployment's filter and flags.
-func (r *Rig) arguments(d Deployment, own ...string) []string {
-	filter := []string{"--filter-path", r.wasm}
+func arguments(d Deployment, filter string, own ...string) []string {
+	own = append(own, "--filter-path", filter)
 	if d.Native {
-		filter = []string{"--filter", "native", "--filter-path", filepath.Join(r.root, "dist", "liblimpet.so")}
+		own = append(own, "--filter", "native")
 	}
-	return slices.Concat(own, filter, d.Flags)
+	return append(own, d.Flags...)
 }
 
 // write writes the documents.
