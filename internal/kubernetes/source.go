@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -119,14 +116,16 @@ func (s *Source) followData(follows bool) {
 func (s *Source) giveAddresses() (err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.begun = true
+	if s.begun = true; s.Pool == nil {
+		return nil
+	}
+	s.mendList()
 	for _, isShown := range []bool{true, false} {
-		for _, name := range slices.Sorted(maps.Keys(s.objects)) {
-			o := s.objects[name]
-			if s.Pool != nil && !o.run && strings.HasPrefix(name, gatewayKind.Kind+"/") &&
-				(len(shownAddresses(o.status)) > 0) == isShown {
-				err = errors.Join(err, s.Pool.give(name, o))
-				s.touched[name] = true
+		for gateway := range s.listed.From(gatewayKind.Kind + "/") {
+			o := s.objects[gateway.Name]
+			if !o.run && (len(shownAddresses(o.status)) > 0) == isShown {
+				err = errors.Join(err, s.Pool.give(gateway.Name, o))
+				s.touched[gateway.Name] = true
 			}
 		}
 	}

@@ -13,7 +13,7 @@ type List struct{ blocks [][]Source }
 // blockSize is how many sources a new block has; a block has up to twice as many.
 const blockSize = 256
 
-// NewList makes a list of sources in their order.
+// NewList makes a list of sources in their order. The slice is the list's from then on.
 func NewList(sources ...Source) (l List) {
 	for block := range slices.Chunk(sources, blockSize) {
 		l.blocks = append(l.blocks, block)
@@ -128,8 +128,9 @@ func (c *change) apply(block []Source) [][]Source {
 	}
 	all = append(all, c.set...)
 	slices.SortFunc(all, func(a, b Source) int { return strings.Compare(a.Name, b.Name) })
-	if len(all) <= 2*blockSize {
-		return slices.Collect(slices.Chunk(all, 2*blockSize)) // none of none
+	size := blockSize
+	if len(all) <= 2*size {
+		size *= 2 // it stays one
 	}
-	return slices.Collect(slices.Chunk(all, blockSize))
+	return slices.Collect(slices.Chunk(all, size))
 }
