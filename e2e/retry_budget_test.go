@@ -30,7 +30,7 @@ func TestRetryBudget(t *testing.T) {
 			envoy := harness.Run(t, harness.Deployment{Documents: documents})
 			pods[1].Close()
 			line := cookieLine("cart", mint(t, envoy, "cart", pods[1].Address, harness.Dates{}))
-			ok := countOK(t, statusesAtOnce(t, envoy, harness.NewGate(pods...), 10, "/cart", line))
+			ok := countOK(t, statusesAtOnce(envoy, harness.NewGate(pods...), 10, "/cart", line))
 			overflow := envoy.Stat(t, "cluster.service/default/pods/80.upstream_rq_retry_overflow")
 			if !check(ok, overflow) {
 				t.Errorf("%d of 10 were answered 200, with %d retries not made", ok, overflow)
@@ -57,7 +57,7 @@ func TestBeyondTheRetryBudget(t *testing.T) {
 
 	client := envoy.Client()
 	home := visit(t, client, "/cart").Backend
-	for _, status := range statusesAtOnce(t, envoy, gate, parallel, "/cart", answered500, "Cookie: "+client.Jar.Header("/cart")) {
+	for _, status := range statusesAtOnce(envoy, gate, parallel, "/cart", answered500, "Cookie: "+client.Jar.Header("/cart")) {
 		if status != http.StatusInternalServerError {
 			t.Errorf("the host of a session answered 500, and its client got %d", status)
 		}
@@ -65,7 +65,7 @@ func TestBeyondTheRetryBudget(t *testing.T) {
 	if got := overflow(); got != 0 || stay(t, client, "/cart", 3) != home {
 		t.Errorf("requests of a session were to be tried again: %d beyond the budget", got)
 	}
-	for _, status := range statusesAtOnce(t, envoy, gate, parallel, "/cart", answered500) {
+	for _, status := range statusesAtOnce(envoy, gate, parallel, "/cart", answered500) {
 		if status != http.StatusInternalServerError {
 			t.Errorf("beyond the budget a client got %d, want what the host has answered", status)
 		}
@@ -81,7 +81,7 @@ func checkRefusedBeyondBudget(t *testing.T, envoy *harness.Envoy, gate *harness.
 	t.Helper()
 	line := cookieLine("cart", mint(t, envoy, "cart", dead.Address, harness.Dates{}))
 	dead.Close()
-	statuses := statusesAtOnce(t, envoy, gate, 20, "/cart", line)
+	statuses := statusesAtOnce(envoy, gate, 20, "/cart", line)
 	for _, status := range statuses {
 		if status != http.StatusOK && status != http.StatusServiceUnavailable {
 			t.Errorf("the host of a session refused, and its client got %d", status)
@@ -106,8 +106,7 @@ spec:
 
 // statusesAtOnce sends requests that are all under way before backends answer the first, and gives what they were answered, 0 for not at
 // all.
-func statusesAtOnce(t *testing.T, envoy *harness.Envoy, gate *harness.Gate, count int, path string, headers ...string) []int {
-	t.Helper()
+func statusesAtOnce(envoy *harness.Envoy, gate *harness.Gate, count int, path string, headers ...string) []int {
 	statuses := make([]int, count)
 	var all sync.WaitGroup
 	var answered atomic.Int64

@@ -75,8 +75,8 @@ func draw(t *testing.T, bars []barchart.Bar) {
 	}
 }
 
-// at gives the time that so many of a hundred do not exceed.
-func at(percent int, all []time.Duration) float64 {
+// percentile gives the time that so many of a hundred do not exceed, in milliseconds. It sorts them.
+func percentile(percent int, all []time.Duration) float64 {
 	slices.Sort(all)
 	return float64(all[(percent*len(all)+99)/100-1].Microseconds()) / 1000 // by nearest rank
 }
@@ -133,9 +133,9 @@ func (w *speedWorld) measureShape(t *testing.T, name string, from int) (idle bar
 			name, others, quantiles(took), count, float64(main.Microseconds())/1000/changes, 1000*sum/changes, over.Seconds())
 		from += 1000
 		if others == "idle" {
-			middle := at(50, took)
+			middle := percentile(50, took)
 			idle = barchart.Bar{
-				Title: name, Low: middle, Mid: middle, High: at(99, took), Value: fmt.Sprintf("%.0f", middle), Ours: strings.Contains(name, "shards"),
+				Title: name, Low: middle, Mid: middle, High: percentile(99, took), Value: fmt.Sprintf("%.0f", middle), Ours: strings.Contains(name, "shards"),
 			}
 		}
 	}

@@ -17,7 +17,7 @@ const (
 
 // quantiles says what the middle, the worst but for one of a hundred, and the worst are.
 func quantiles(all []time.Duration) string {
-	return fmt.Sprintf("p50 %.0f ms, p99 %.0f ms, the worst %.0f ms", at(50, all), at(99, all), at(100, all))
+	return fmt.Sprintf("p50 %.0f ms, p99 %.0f ms, the worst %.0f ms", percentile(50, all), percentile(99, all), percentile(100, all))
 }
 
 // TestSpeed has the shapes of howardjohn/gateway-api-bench: attached routes, route probe, route scale, and endpoints besides. Its full
