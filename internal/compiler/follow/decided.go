@@ -135,18 +135,10 @@ func listRejected(parts []status.Part) map[object.Ref]bool {
 // updateRefused brings up to date which of some routes are refused as a whole, and marks the Gateways that count others
 // then.
 func (s *State) updateRefused(some map[object.Ref]bool, parts []status.Part) {
-	rejected := listRejected(parts)
+	rejected, problems := listRejected(parts), s.problemsOf(some)
 	now := map[object.Ref][]gateway.ListenerKey{}
 	for ref := range some {
-		route := s.objects.findRoute(ref)
-		if route == nil {
-			continue
-		}
-		rep := &report.Report{}
-		for r := range s.reported.about[ref] {
-			rep.AddAbout(map[object.Ref]bool{ref: true}, r)
-		}
-		if status.IsRefused(route, rep.Problems(), rejected[ref]) {
+		if route := s.objects.findRoute(ref); route != nil && status.IsRefused(route, problems[ref], rejected[ref]) {
 			now[ref] = nil
 		}
 	}
@@ -177,6 +169,17 @@ func (s *State) updateRefused(some map[object.Ref]bool, parts []status.Part) {
 			delete(s.statuses.refused, ref)
 		}
 	}
+}
+
+// problemsOf gives what there is to say of each of some objects. The reports are read once for all: one of a group that
+// has a tenant's 10,000 routes is about each of them.
+func (s *State) problemsOf(some map[object.Ref]bool) map[object.Ref][]report.Problem {
+	rep, problems := &report.Report{}, map[object.Ref][]report.Problem{}
+	s.reportAbout(some, rep)
+	for _, p := range rep.Problems() {
+		problems[p.Ref] = append(problems[p.Ref], p)
+	}
+	return problems
 }
 
 // findRoute gives a route of requests or of connections; nil for none.
