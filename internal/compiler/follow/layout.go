@@ -48,13 +48,10 @@ func (s *State) updateLayout() {
 	}
 	l.changed = map[object.Ref]bool{}
 	now := l.tally.Layout(s.listening.Order)
-	others := now.ListOther(l.Layout)
-	for ref := range others {
+	for ref := range now.ListOther(l.Layout) {
 		s.marks.routes[ref] = true
 	}
-	if len(others) > 0 {
-		l.Layout = now
-	}
+	l.Layout = now
 }
 
 // listenersOnly gives what listeners depend on.

@@ -83,6 +83,9 @@ func (s Spent) fits(more Spent, most int) bool {
 
 func (s Spent) plus(more Spent) Spent { return Spent{s.Bytes + more.Bytes, s.Copies + more.Copies} }
 
+// atMost is what of it fits into a budget.
+func (s Spent) atMost(most int) Spent { return Spent{min(s.Bytes, most), min(s.Copies, most/2)} }
+
 // Shortage is why a route is not laid out: it needs more than is left of a budget.
 type Shortage struct {
 	Budget string
@@ -136,6 +139,9 @@ func (l *Layout) Equal(other *Layout) bool {
 // meet at a hostname.
 func (l *Layout) ListOther(other *Layout) map[object.Ref]bool {
 	routes := map[object.Ref]bool{}
+	if l == other {
+		return routes
+	}
 	for _, pair := range [2][2]*Layout{{l, other}, {other, l}} {
 		for at, short := range pair[0].routes {
 			if pair[1].routes[at] != short {

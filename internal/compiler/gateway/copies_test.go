@@ -225,6 +225,45 @@ func layOut(in Input) *Layout {
 	return first
 }
 
+// TestLayoutStays has routes come and go at random on Gateways with little room: what is left out is always what laying out all
+// Gateways leaves out, and the same Layout while routes of Gateways change that have room.
+func TestLayoutStays(t *testing.T) {
+	documents := []string{limpetClass}
+	for i, gateway := range []string{"web, namespace: a", "web, namespace: b", "web, namespace: c", "more, namespace: a"} {
+		documents = append(documents, gatewayOf(gateway, strings.Replace(onPort80, "80", fmt.Sprint(80+i), 1), ""))
+	}
+	hostnames, to := []string{"a.org", `"*.org"`, "b.org", `"*.org", c.org`}, []string{toWeb, strings.Replace(toWeb, "web", "more", 1)}
+	for i := range 60 {
+		metadata := aged(fmt.Sprintf("r%d, namespace: %c", i, "bacaaa"[i%6]), i%28+1)
+		documents = append(documents, routeOf(metadata, to[i%2]+", hostnames: ["+hostnames[i/6%4]+"]"))
+	}
+	objects, stayed := compilertest.Admit(t, documents...), 0
+	for seed := range 24 {
+		in := NewInput(objects, netip.MustParseAddr("0.0.0.0"))
+		in.budget = newBudget((6 + 2*seed) * (usualSize + 1))
+		random, tally, has, before := rand.New(rand.NewPCG(uint64(seed), 1)), NewTally(in), map[*Route]bool{}, &Layout{}
+		for range 100 {
+			route := objects.Routes[random.IntN(len(objects.Routes))]
+			if has[route] = !has[route]; has[route] {
+				tally.Set(route.Ref(), route)
+			} else {
+				tally.Set(route.Ref(), nil)
+			}
+			now := tally.Layout(in.order)
+			if _, want := tally.layOutAll(in.order); !now.Equal(want) {
+				t.Fatalf("seed %d: left out are %v, %v; want %v, %v", seed, now.routes, now.copies, want.routes, want.copies)
+			}
+			if now == before && len(now.routes) > 0 {
+				stayed++
+			}
+			before = now
+		}
+	}
+	if stayed < 50 {
+		t.Errorf("the layout stays in %d changes", stayed)
+	}
+}
+
 // listHosts lists on which hosts routes are, as HOST ROUTE, and how much all of them come to.
 func listHosts(p Port) (hosts map[string]bool, size int) {
 	hosts = map[string]bool{}

@@ -20,6 +20,10 @@ type Tally struct {
 	// namespaces counts each namespace's routes, by Gateway. Which namespace is charged for copies depends on who came
 	// first.
 	namespaces map[string]map[string]int
+	// last is what Layout gave last for the scarce Gateways, and others are the Gateways whose routes are others since.
+	last   *Layout
+	scarce map[string]bool
+	others map[string]bool
 }
 
 // gatewayTally counts what the routes of a Gateway take.
@@ -44,7 +48,7 @@ func NewTally(in Input) *Tally {
 func newTally(b *builder) *Tally {
 	return &Tally{
 		b: b, routes: map[object.Ref]*seatedRoute{}, gateways: map[string]*gatewayTally{},
-		namespaces: map[string]map[string]int{},
+		namespaces: map[string]map[string]int{}, others: map[string]bool{},
 	}
 }
 
@@ -76,6 +80,7 @@ func (t *Tally) Set(ref object.Ref, route *Route) {
 func (t *Tally) count(r *seatedRoute, by int) {
 	for gateway, on := range r.on {
 		t.countNamespace(r.Namespace, gateway, by)
+		t.others[gateway] = true
 		g := t.gateways[gateway]
 		if g == nil {
 			g = &gatewayTally{}
@@ -155,14 +160,30 @@ func (g *gatewayTally) forget(at hostAt) {
 	}
 }
 
-// Layout says what budgets allow, in the order of seniority (S86, S87). It is computed only for Gateways where there
-// may be too much.
+// Layout says what budgets allow, in the order of seniority (S86, S87), which always ranks the same routes the same. It
+// is computed only for Gateways where there may be too much, and stays the same one while their routes do: a tenant
+// with too many makes no change of others slow.
 func (t *Tally) Layout(order *seniority.Order) *Layout {
 	scarce := t.listScarce()
-	if len(scarce) == 0 {
-		return &Layout{}
+	if t.stays(scarce) {
+		return t.last
 	}
-	return t.reckon(order, func(gateway string) bool { return scarce[gateway] }).layout
+	clear(t.others)
+	t.last, t.scarce = &Layout{}, scarce
+	if len(scarce) > 0 {
+		t.last = t.reckon(order, func(gateway string) bool { return scarce[gateway] }).layout
+	}
+	return t.last
+}
+
+// stays reports whether the same Gateways are scarce as before, and have the same routes.
+func (t *Tally) stays(scarce map[string]bool) bool {
+	for gateway := range scarce {
+		if t.others[gateway] {
+			return false
+		}
+	}
+	return t.last != nil && maps.Equal(scarce, t.scarce)
 }
 
 // layOutAll is Layout for all Gateways, with their usage.
@@ -205,49 +226,63 @@ func (t *Tally) listScarce() map[string]bool {
 	if t.b.budget.All == 0 {
 		return nil
 	}
-	full := t.listFull()
+	full := t.listFull(false)
 	var added []string
 	for gateway, g := range t.gateways {
 		if !full[gateway] && g.hosts == nil {
 			added, g.hosts = append(added, gateway), map[hostAt]*tallyHost{}
 		}
 	}
-	if len(added) == 0 {
-		return full
+	if len(added) > 0 {
+		t.countCopiesOn(added)
 	}
+	return t.listFull(true)
+}
+
+func (t *Tally) countCopiesOn(gateways []string) {
 	for _, r := range t.routes {
-		for _, gateway := range added {
+		for _, gateway := range gateways {
 			if r.on[gateway] != nil {
 				t.gateways[gateway].countCopies(r, t.b.listSeats(r, gateway), 1)
 			}
 		}
 	}
-	return t.listFull()
 }
 
 // listFull lists the Gateways whose count exceeds a budget: the Gateway's own, that of a namespace on all its Gateways,
-// or that of all Gateways.
-func (t *Tally) listFull() map[string]bool {
-	var all, nothing Spent
+// or that of all Gateways. No Gateway and no namespace takes more of that than its own budget. counted says that where
+// copies are not counted they may be any number.
+func (t *Tally) listFull(counted bool) map[string]bool {
+	var nothing, ofGateways, ofNamespaces Spent
+	each, all, full := t.b.budget.Each(), t.b.budget.All, map[string]bool{}
 	for _, g := range t.gateways {
-		all = all.plus(g.Spent)
-	}
-	each, full, isFull := t.b.budget.Each(), map[string]bool{}, !nothing.fits(all, t.b.budget.All)
-	for gateway, g := range t.gateways {
-		if isFull || !nothing.fits(g.Spent, each) {
-			full[gateway] = true
-		}
+		ofGateways = ofGateways.plus(g.most(each, counted))
 	}
 	for _, gateways := range t.namespaces {
 		var most Spent // that the namespace may be charged: what shares no longer is charged to whoever comes
 		for gateway := range gateways {
-			most = most.plus(t.gateways[gateway].Spent)
+			most = most.plus(t.gateways[gateway].most(each, counted))
 		}
 		if !nothing.fits(most, each) {
 			for gateway := range gateways {
 				full[gateway] = true
 			}
 		}
+		ofNamespaces = ofNamespaces.plus(most.atMost(each))
+	}
+	isFull := !nothing.fits(ofGateways, all) && !nothing.fits(ofNamespaces, all)
+	for gateway, g := range t.gateways {
+		if isFull || !nothing.fits(g.Spent, each) {
+			full[gateway] = true
+		}
 	}
 	return full
+}
+
+// most is what a Gateway's routes take of other budgets than its own.
+func (g *gatewayTally) most(each int, counted bool) Spent {
+	if g.Bytes > each || counted && g.hosts == nil {
+		return Spent{each, each / 2}
+	}
+	return g.atMost(each)
 }
