@@ -19,14 +19,18 @@ type turns struct {
 	at   time.Time
 	// last are the namespaces that the last pass was for.
 	last []string
-	// Until apart each namespace has a pass of its own. Until rests the namespaces wait that have used much.
-	separateUntil, restUntil time.Time
+	// Until separateUntil each namespace has a pass of its own.
+	separateUntil time.Time
+	// hasYielded says that who has waited long and used much has let the others go before.
+	hasYielded bool
 }
 
-// use is how many bytes of a namespace were compiled, and how long the passes took that were for it alone.
+// use is how many bytes of a namespace were compiled, how long passes and the last one took that were for it alone,
+// when the last one began that was for it, and until when it rests.
 type use struct {
-	bytes float64
-	took  time.Duration
+	bytes            float64
+	took, lastTook   time.Duration
+	began, restUntil time.Time
 }
 
 const (
@@ -35,40 +39,37 @@ const (
 	turnSize = 64 << 10
 	// objectSize is the least that an object counts, and what a deleted one does.
 	objectSize = 1 << 10
-	// longestWait is how long a change waits for its turn at most: a namespace that changes a little all the time holds
-	// nobody back for good.
+	// longestWait is how long the change of a namespace that does not rest waits for its turn at most: one that changes a
+	// little all the time holds nobody back for good.
 	longestWait = 2 * time.Second
 	// halfLife is how long it takes until what a namespace has used counts for half.
 	halfLife = 2 * time.Second
 	// longPass is how long a pass for several namespaces may take. After a longer one each has its own for a while, for
 	// one of them is what takes so long.
 	longPass = 100 * time.Millisecond
-	// A namespace whose passes took muchTime rests after each pass, restTimes as long as the pass took. Its changes
-	// meanwhile become one, and others rarely wait for its passes.
-	restAfter = 200 * time.Millisecond
-	restTimes = 4
+	// A namespace whose last pass or passes took restAfter rests after each pass, restTimes as long as that took, and
+	// longestRest at most. Its changes meanwhile become one, and others rarely wait for its passes.
+	restAfter   = 200 * time.Millisecond
+	restTimes   = 4
+	longestRest = 10 * time.Second
 )
 
-// take returns the sources of the next pass: those of before, with the changes of the namespaces whose turn it is, or
-// of all where one has waited for longestWait. It tells whether others wait, and when their turn may be.
+// take returns the sources of the next pass: those of before, with the changes of the namespaces whose turn it is. It
+// tells whether others wait, and when their turn may be.
 func (t *turns) take(
 	before, now read.List, at time.Time, waited time.Duration,
 ) (sources read.List, waiting bool, next time.Time) {
 	set, gone := read.Diff(before, now)
 	sizes := sizeChanges(set, gone)
 	t.age(at)
-	chosen := sizes
-	if next = at; waited < longestWait {
-		awake := t.leaveOutResting(sizes, at)
-		chosen = t.choose(awake, at)
-		if len(chosen) == 0 {
-			next = t.restUntil
-		}
+	chosen := t.choose(sizes, at, waited)
+	if next = at; len(chosen) == 0 {
+		next = t.findRested(sizes)
 	}
 	t.last = slices.Sorted(maps.Keys(chosen))
 	for namespace, size := range chosen {
 		had := t.used[namespace]
-		had.bytes += float64(size)
+		had.bytes, had.began = had.bytes+float64(size), at
 		t.used[namespace] = had
 	}
 	if len(chosen) == len(sizes) {
@@ -89,32 +90,56 @@ func (t *turns) end(at time.Time, took time.Duration) {
 		t.separateUntil = at.Add(halfLife)
 	case len(t.last) == 1:
 		had := t.used[t.last[0]]
-		had.took += took
-		if t.used[t.last[0]] = had; t.hasUsedMuch(t.last[0]) {
-			t.restUntil = at.Add(restTimes * took)
+		had.took, had.lastTook, had.restUntil = had.took+took, took, at.Add(min(restTimes*took, longestRest))
+		t.used[t.last[0]] = had
+	}
+}
+
+// hasUsedMuch tells whether a namespace has used much time. Objects without a namespace are the operator's, and always
+// go first.
+func (t *turns) hasUsedMuch(namespace string) bool {
+	return namespace != "" && max(t.used[namespace].took, t.used[namespace].lastTook) >= restAfter
+}
+
+// findRested gives when the first of some namespaces, which all rest, has rested.
+func (t *turns) findRested(sizes map[string]int) (first time.Time) {
+	for namespace := range sizes {
+		if until := t.used[namespace].restUntil; first.IsZero() || until.Before(first) {
+			first = until
 		}
 	}
+	return first
 }
 
-// hasUsedMuch tells whether a namespace has used much time while others have changed something, too. Objects without a
-// namespace are the operator's, and always go first.
-func (t *turns) hasUsedMuch(namespace string) bool {
-	return namespace != "" && t.used[namespace].took >= restAfter && len(t.used) > 1
-}
-
-// leaveOutResting leaves out the namespaces that have used much, while they rest or others have changes.
-func (t *turns) leaveOutResting(sizes map[string]int, at time.Time) map[string]int {
-	others := maps.Clone(sizes)
-	maps.DeleteFunc(others, func(namespace string, _ int) bool { return t.hasUsedMuch(namespace) })
-	if len(others) > 0 || at.Before(t.restUntil) {
-		return others
+// choose returns the namespaces whose turn it is, by the bytes that each has changed: those that have used little time
+// before those that have used much and have rested, as nobody has to who is alone. Once one has waited for longestWait,
+// that is so for one pass only.
+func (t *turns) choose(sizes map[string]int, at time.Time, waited time.Duration) map[string]int {
+	little, rested := map[string]int{}, map[string]int{}
+	if len(sizes) == 1 && len(t.used) < 2 {
+		return sizes
 	}
-	return sizes
+	for namespace, size := range sizes {
+		if !t.hasUsedMuch(namespace) {
+			little[namespace] = size
+		} else if !at.Before(t.used[namespace].restUntil) {
+			rested[namespace] = size
+		}
+	}
+	waits := waited >= longestWait
+	if len(little) == 0 || len(rested) > 0 && t.hasYielded {
+		t.hasYielded = false
+		return t.chooseLeast(rested, at)
+	}
+	t.hasYielded = waits && len(rested) > 0
+	if waits {
+		return little
+	}
+	return t.chooseLeast(little, at)
 }
 
-// choose returns the namespaces whose turn it is, by the bytes that each has changed: those that have used the least,
-// up to half of all bytes, or all if these are few.
-func (t *turns) choose(sizes map[string]int, at time.Time) map[string]int {
+// chooseLeast returns the namespaces that have used the least, up to half of all bytes, or all if these are few.
+func (t *turns) chooseLeast(sizes map[string]int, at time.Time) map[string]int {
 	weight, total := map[string]float64{}, 0
 	for namespace, size := range sizes {
 		weight[namespace] = t.used[namespace].bytes + float64(size)
@@ -142,7 +167,8 @@ func (t *turns) age(at time.Time) {
 	for ; at.Sub(t.at) >= halfLife && len(t.used) > 0; t.at = t.at.Add(halfLife) {
 		for namespace, had := range t.used {
 			had.bytes, had.took = had.bytes/2, had.took/2
-			if t.used[namespace] = had; had.bytes < objectSize && had.took < time.Millisecond {
+			t.used[namespace] = had
+			if had.bytes < objectSize && had.took < time.Millisecond && at.Sub(had.began) >= longestRest {
 				delete(t.used, namespace)
 			}
 		}

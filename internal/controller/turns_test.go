@@ -116,20 +116,22 @@ func TestTurnsComeRound(t *testing.T) {
 	t.Error("its turn never comes")
 }
 
-// TestTurnsRest: whoever has much time of passes rests after each, four times as long, while others change something; what it changes
-// meanwhile is one change. Alone it never rests.
+// TestTurnsRest: whoever has much time of passes rests after each, four times as long and ten seconds at most, while others change
+// something; what it changes meanwhile is one change. Alone it never rests.
 func TestTurnsRest(t *testing.T) {
 	for name, c := range map[string]struct {
-		others string // besides the one whose passes take long
-		passes int    // of that one, of ten seconds
+		others string        // besides the one whose passes take long
+		took   time.Duration // by each of these
+		passes int           // of that one, while there is time for a hundred
 	}{
-		"while others change something": {"b-%dx10", 25},
-		"alone":                         {"b-0x10", 100},
+		"while others change something": {"b-%dx10", 100 * time.Millisecond, 23},
+		"of passes that take seconds":   {"b-%dx10", 4 * time.Second, 29},
+		"alone":                         {"b-0x10", 100 * time.Millisecond, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			turns, last, began := turns{}, sourcesOf("a-1x1000 b-0x10"), time.Unix(1000, 0)
 			passes, asked, waiting := 0, 0, time.Time{}
-			for at := began; at.Sub(began) < 10*time.Second; {
+			for at := began; at.Sub(began) < 100*c.took; {
 				number := int(at.Sub(began) / (10 * time.Millisecond))
 				now := sourcesOf(fmt.Sprintf("a-%dx1000 "+strings.Replace(c.others, "%d", fmt.Sprint(number), 1), number+2))
 				if waiting.IsZero() {
@@ -143,8 +145,10 @@ func TestTurnsRest(t *testing.T) {
 				took := time.Millisecond
 				switch changed := listChanged(last, next); {
 				case slices.Contains(changed, "a"):
-					took = 100 * time.Millisecond
-					passes++
+					took = c.took
+					if passes++; c.took > restAfter && passes > 2 && len(changed) > 1 {
+						t.Errorf("pass %d is for %q, who need not wait for each other", passes, changed)
+					}
 				case len(changed) == 0:
 					if took = again.Sub(at); took <= 0 {
 						t.Fatalf("nobody's turn is at %v, and the next at once", at.Sub(began))
@@ -156,7 +160,7 @@ func TestTurnsRest(t *testing.T) {
 				last = next
 			}
 			if passes != c.passes {
-				t.Errorf("%d passes of 100 ms in ten seconds, want %d", passes, c.passes)
+				t.Errorf("%d passes of %v, want %d", passes, c.took, c.passes)
 			}
 		})
 	}
