@@ -86,7 +86,8 @@ const (
 // writers is how many objects are written at a time.
 const writers = 4
 
-// statusPause is the least time between two calls of compute: changes meanwhile become one write.
+// statusPause is the least time between two calls of compute: changes meanwhile become one write. It is as long as the
+// last call at least, so that a tenant with thousands of routes leaves half of a processor to what serves.
 const statusPause = 25 * time.Millisecond
 
 // A failed write is tried again after firstRetry, then twice that, at last every lastRetry. All objects together get
@@ -122,13 +123,15 @@ func (w *StatusWriter) Run(ctx context.Context) {
 		})
 	}
 	for ctx.Err() == nil {
+		begun := time.Now()
 		w.compute()
+		took := time.Since(begun)
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
 		case <-w.Source.written:
 		}
-		pause(ctx, statusPause)
+		pause(ctx, max(statusPause, took))
 	}
 	w.first.ShutDown()
 	w.rest.ShutDown()
