@@ -1,6 +1,7 @@
 package istio
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -66,13 +67,24 @@ func (b *backend) port() int {
 	return port
 }
 
-// freePort gives a port that was free a moment ago.
+// The ports between those that the other modules' tests have (internal/freeport) and those that the kernel picks: none is taken before
+// a program binds it.
+const firstPort, lastPort = 31000, 32767
+
+var portsUsed atomic.Int32
+
+// freePort gives a port on which nothing listens, a different one with every call.
 func freePort(t testing.TB) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		port := firstPort + int(portsUsed.Add(1))
+		if port > lastPort {
+			t.Fatal("there are no more ports")
+		}
+		used, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			return port
+		}
+		_ = used.Close()
 	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }
