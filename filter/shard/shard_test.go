@@ -39,11 +39,13 @@ func TestShards(t *testing.T) {
 func TestConfiguration(t *testing.T) {
 	long := strings.Repeat("s", 512)
 	for _, build := range builds {
-		for site, want := range map[string]string{"": "refused\n", long + "s": "refused\n", long: "x-limpet-shard: " + long + "#c5\n"} {
-			if got := run(t, build, site, []byte("\n")); got != want {
-				t.Errorf("%s with a site of %d bytes: %q, want %q", build, len(site), got, want)
+		t.Run(build, func(t *testing.T) {
+			for site, want := range map[string]string{"": "refused\n", long + "s": "refused\n", long: "x-limpet-shard: " + long + "#c5\n"} {
+				if got := run(t, build, site, []byte("\n")); got != want {
+					t.Errorf("with a site of %d bytes: %q, want %q", len(site), got, want)
+				}
 			}
-		}
+		})
 	}
 }
 

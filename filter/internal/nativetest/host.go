@@ -28,20 +28,25 @@ type Host struct {
 	err     error // what ended it
 }
 
-// Module returns the path of a build of the module: "liblimpet.so", or one below dist/native. When it was not built,
-// the test fails if LIMPET_REQUIRE_NATIVE=1 is in the environment, as make test-native has it, and is skipped
-// otherwise.
+// Module returns the path of a build of the module: "liblimpet.so", or one below dist/native, if it was built.
 func Module(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(root(t), "dist", name)
 	if _, err := os.Stat(path); err != nil {
-		missing := t.Skipf
-		if os.Getenv("LIMPET_REQUIRE_NATIVE") == "1" {
-			missing = t.Fatalf
-		}
-		missing("%s is missing: run make native", path)
+		lack(t, path)
 	}
 	return path
+}
+
+// lack is for what make native builds or installs: without it the test fails if LIMPET_REQUIRE_NATIVE=1 is in the
+// environment, as make test-native has it, and is skipped otherwise.
+func lack(t testing.TB, what string) {
+	t.Helper()
+	end := t.Skipf
+	if os.Getenv("LIMPET_REQUIRE_NATIVE") == "1" {
+		end = t.Fatalf
+	}
+	end("%s is missing: run make native", what)
 }
 
 // root is the folder of go.mod.

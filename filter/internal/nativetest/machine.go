@@ -36,6 +36,11 @@ var programs = struct {
 // build compiles a host, whose source is below the root.
 func (m machine) build(t testing.TB, source ...string) string {
 	t.Helper()
+	for _, tool := range append([]string{m.compiler}, m.emulator[:min(1, len(m.emulator))]...) {
+		if _, err := exec.LookPath(tool); err != nil {
+			lack(t, tool)
+		}
+	}
 	programs.Lock()
 	defer programs.Unlock()
 	command := append([]string{m.compiler, "-O1", "-g", "-rdynamic"}, m.flags...)
