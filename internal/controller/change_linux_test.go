@@ -41,6 +41,8 @@ func BenchmarkChange(b *testing.B) {
 		{"hosts", 5000, hosts, nil, []changeOf{endpoint, policy, route}},
 		{"hosts", 10_000, hosts, nil, []changeOf{endpoint, policy, route}},
 		{"one host", 10_000, oneHost, nil, []changeOf{endpoint}},
+		{"1,000 endpoints", 100, tenEach, nil, []changeOf{endpoint}},
+		{"100,000 endpoints", 10_000, tenEach, nil, []changeOf{endpoint}},
 		{"beside connections", 5000, hosts, connections, []changeOf{route}},
 	} {
 		b.Run(fmt.Sprintf("%s/%d", world.name, world.routes), func(b *testing.B) {
@@ -51,6 +53,19 @@ func BenchmarkChange(b *testing.B) {
 			s.stop()
 		})
 	}
+}
+
+// tenEach are routes with ten endpoints each.
+func tenEach(routes int) []compiler.Source {
+	const first = "- addresses: [10.0.0.1]\n"
+	files, all := scaletest.MakeRoutes(routes), first
+	for i := range 8 {
+		all += fmt.Sprintf("- addresses: [10.0.2.%d]\n", i)
+	}
+	for i := range files {
+		files[i].Data = bytes.ReplaceAll(files[i].Data, []byte(first), []byte(all))
+	}
+	return files
 }
 
 // connections are a Gateway with a listener and a route for them.
@@ -134,7 +149,7 @@ func BenchmarkStatuses(b *testing.B) {
 type changing struct {
 	controller *Controller
 	sources    read.List
-	first      []compiler.Source // of these, as they are now
+	first      []compiler.Source // of these, as they were at first
 	inputs     chan Input
 	live       chan struct{}
 	count      int
@@ -191,14 +206,14 @@ func (s *changing) change(b *testing.B, kind, word, other string) {
 	b.Helper()
 	s.count++
 	for i := s.count * 401 % len(s.first); ; i = (i + 1) % len(s.first) {
-		one := &s.first[i]
+		one := s.first[i]
 		if bytes.Contains(one.Data, []byte("kind: "+kind+"\n")) && bytes.Contains(one.Data, []byte(word)) {
-			text := strings.Replace(string(one.Data), word, fmt.Sprintf("%s%d", other, 1+s.count%200), 1)
+			now := fmt.Sprintf("%s%d", other, 1+s.count%200)
 			if kind == "SessionPersistencePolicy" {
-				text = strings.Replace(string(one.Data), word, fmt.Sprintf("%s%dm", other, 1+s.count%200), 1)
+				now += "m"
 			}
-			one.Data = []byte(text)
-			s.sources = s.sources.With([]compiler.Source{*one}, nil)
+			one.Data = bytes.Replace(one.Data, []byte(word), []byte(now), 1)
+			s.sources = s.sources.With([]compiler.Source{one}, nil)
 			return
 		}
 	}
