@@ -16,7 +16,8 @@ import (
 // merged is what the base and all groups come to.
 type merged struct {
 	assembly  envoy.Assembly
-	scopeKeys *envoy.ScopeKeys // what proxies get in place of the assembly's keys; nil for nothing
+	keys      policyconfig.Keys // of the assembly, as they were given
+	scopeKeys *envoy.ScopeKeys  // what proxies get in place of the assembly's keys; nil for nothing
 	listeners []ir.Listener
 	sites     map[string]*siteHosts
 	clusters  map[string]*sharedCluster

@@ -115,12 +115,12 @@ func (m *merged) setKeys(keys Keys) error {
 		m.scopeKeys = keys.Scopes
 	}
 	settings := &m.assembly.Settings
-	if settings.PluginJSON != nil && reflect.DeepEqual(settings.Plugin.Keys, keys.Keys) {
+	if settings.PluginJSON != nil && reflect.DeepEqual(m.keys, keys.Keys) {
 		return nil
 	}
 	config, text, err := plugin.EmitApart(nil, plugin.GlobalOf(settings.Plugin, keys.Keys))
 	if err == nil {
-		settings.Plugin, settings.PluginJSON = config, text
+		settings.Plugin, settings.PluginJSON, m.keys = config, text, keys.Keys
 	}
 	return err
 }
