@@ -114,7 +114,7 @@ func compileHot(t *testing.T, edit [2]string, hot *Served) *Result {
 func clusterHosts(t *testing.T, result *Result) string {
 	t.Helper()
 	var clusters []string
-	for _, c := range result.Served[0].Endpoints {
+	for c := range result.Served[0].Endpoints.All() {
 		assignment := &endpointv3.ClusterLoadAssignment{}
 		remaining, err := envoy.LeaveOut(c.Content, c.Moved) // for who does not know whose those are
 		if err != nil {

@@ -124,7 +124,8 @@ func ExampleFollower() {
 	}
 	before, after := follow(shop).Served[0], follow(strings.Replace(shop, "10.0.0.1", "10.0.0.2", 1)).Served[0]
 	fmt.Println(after.Gateway, "has the same routes:", &before.Routes[0].Content[0] == &after.Routes[0].Content[0])
-	fmt.Println("endpoints of", after.Endpoints[0].Name, "are the same:", before.Endpoints[0].Equal(after.Endpoints[0]))
+	was, now := before.Endpoints.Slice()[0], after.Endpoints.Slice()[0]
+	fmt.Println("endpoints of", now.Name, "are the same:", was.Equal(now))
 	// Output:
 	// shop/web has the same routes: true
 	// endpoints of service/shop/cart/80 are the same: false

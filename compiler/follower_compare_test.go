@@ -75,8 +75,8 @@ func compareServedLists(t *testing.T, name string, got, want []*envoy.Served) {
 			return
 		}
 		for kind, lists := range map[string][2][]*envoy.Packed{
-			"listeners": {g.Listeners, w.Listeners}, "routes": {g.Routes, w.Routes}, "clusters": {g.Clusters, w.Clusters},
-			"endpoints": {g.Endpoints, w.Endpoints}, "secrets": {g.Secrets, w.Secrets}, "filter": {g.Filter, w.Filter},
+			"listeners": {g.Listeners, w.Listeners}, "routes": {g.Routes, w.Routes}, "clusters": {g.Clusters.Slice(), w.Clusters.Slice()},
+			"endpoints": {g.Endpoints.Slice(), w.Endpoints.Slice()}, "secrets": {g.Secrets, w.Secrets}, "filter": {g.Filter, w.Filter},
 			"scopes": {g.Scopes, w.Scopes}, "tables of shards": {g.ShardTables, w.ShardTables},
 		} {
 			if !reflect.DeepEqual(lists[0], lists[1]) {

@@ -44,7 +44,7 @@ func TestFollowerNodes(t *testing.T) {
 		}
 		for _, g := range result.Served {
 			text := ""
-			for _, e := range g.Endpoints {
+			for e := range g.Endpoints.All() {
 				text += fmt.Sprintf("%q", e.Content)
 			}
 			if strings.Contains(text, at.String()) != step.is || !strings.Contains(text, "10.0.0.1") {

@@ -247,9 +247,9 @@ func TestFollowerSeesTimePass(t *testing.T) {
 		}
 		served := f.last.result.Served[0]
 		var changed []string
-		for i := range served.Endpoints {
-			if before != nil && !served.Endpoints[i].Equal(before.Endpoints[i]) {
-				changed = append(changed, served.Endpoints[i].Name)
+		for i, endpoints := range served.Endpoints.Slice() {
+			if before != nil && !endpoints.Equal(before.Endpoints.Slice()[i]) {
+				changed = append(changed, endpoints.Name)
 			}
 		}
 		if got := strings.Join(changed, ", "); got != map[bool]string{true: "service/default/a/80/drain-1m30s"}[second == 1090] {

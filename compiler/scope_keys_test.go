@@ -82,7 +82,7 @@ func readServed(t *testing.T, r *Result, gateway string) (routes []servedRoute, 
 			}
 			all += string(packed.Content)
 		}
-		for _, packed := range append(d.Listeners, d.Clusters...) {
+		for _, packed := range append(d.Listeners, d.Clusters.Slice()...) {
 			all += string(packed.Content)
 		}
 		filter = string(d.PluginJSON) + string(d.Filter[0].Content)

@@ -86,7 +86,7 @@ func TestUnselected(t *testing.T) {
 func servedHosts(t *testing.T, result *Result, prefix string) string {
 	t.Helper()
 	var clusters []string
-	for _, packed := range result.Served[0].Endpoints {
+	for packed := range result.Served[0].Endpoints.All() {
 		assignment := &endpointv3.ClusterLoadAssignment{}
 		if err := proto.Unmarshal(packed.Content, assignment); err != nil {
 			t.Fatal(err)

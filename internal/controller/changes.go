@@ -13,10 +13,10 @@ const nothingDifferent = "nothing that Envoy sees"
 // describeChanges says for people what is different in a configuration, the first few things in one line.
 func describeChanges(from, to *envoy.Served) string {
 	var all []string
-	for _, d := range listDifferences(from.Clusters, to.Clusters) {
+	for _, d := range listDifferences(from.Clusters.Others(to.Clusters)) {
 		all = append(all, d.describe("backend", clusterName))
 	}
-	for _, d := range listDifferences(from.Endpoints, to.Endpoints) {
+	for _, d := range listDifferences(from.Endpoints.Others(to.Endpoints)) {
 		if d.isNew || d.isGone { // as its cluster is, then
 			continue
 		}

@@ -90,7 +90,7 @@ func TestUnusableAddresses(t *testing.T) {
 	if got := strings.Join(listReported(second), ", "); !strings.Contains(got, "Gateway b/gw, Gateway c/gw, Gateway d/gw") {
 		t.Errorf("told are %s", got)
 	}
-	if endpoints := next.Served[0].Endpoints; !strings.Contains(string(endpoints[0].Content), "10.0.0.13") {
+	if endpoints := next.Served[0].Endpoints.Slice(); !strings.Contains(string(endpoints[0].Content), "10.0.0.13") {
 		t.Errorf("the change of a's endpoint is not live: %+v", endpoints)
 	}
 	if _, err := c.compile(Input{Sources: read.NewList(
@@ -165,7 +165,7 @@ func TestOthersFaults(t *testing.T) {
 	p := takeFiles(t, c, class, tenant("a", 8081, "", "10.0.0.13"), own+othersFaults)
 	result := p.result
 	served := ""
-	for _, endpoints := range result.Served[0].Endpoints {
+	for endpoints := range result.Served[0].Endpoints.All() {
 		served += string(endpoints.Content)
 	}
 	if !strings.Contains(served, "10.0.0.13") || !strings.Contains(served, "10.0.0.2") || len(result.Served[0].Listeners) != 2 {

@@ -22,12 +22,14 @@ type published struct {
 // follow is what the proxies are served next. A resource that has not changed stays the same value.
 func (p published) follow(since time.Time, d *envoy.Served) published {
 	edits := map[xds.Type]xds.Edit{}
+	clustersBefore, clusters := p.of.Clusters.Others(d.Clusters)
+	endpointsBefore, endpoints := p.of.Endpoints.Others(d.Endpoints)
 	for _, lists := range []struct {
 		t           xds.Type
 		before, now []*envoy.Packed
 	}{
-		{xds.Cluster, p.of.Clusters, d.Clusters},
-		{xds.Endpoint, p.of.Endpoints, d.Endpoints},
+		{xds.Cluster, clustersBefore, clusters},
+		{xds.Endpoint, endpointsBefore, endpoints},
 		{xds.Secret, p.of.Secrets, d.Secrets},
 		{xds.Filter, p.of.Filter, d.Filter},
 		{xds.Routes, p.of.Routes, d.Routes},

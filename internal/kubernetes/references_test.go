@@ -118,7 +118,7 @@ func compileAll(sources []compiler.Source) (lines []string) {
 		lines = append(lines, w.String())
 	}
 	for _, s := range result.Served {
-		for _, packed := range slices.Concat(s.Listeners, s.Routes, s.Clusters, s.Secrets) {
+		for _, packed := range slices.Concat(s.Listeners, s.Routes, s.Clusters.Slice(), s.Secrets) {
 			lines = append(lines, fmt.Sprintf("%s %s %x", s.Gateway, packed.Name, sha256.Sum256(packed.Content)))
 		}
 	}

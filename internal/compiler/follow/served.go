@@ -225,20 +225,15 @@ func (s *siteHosts) packWhole(g *servedGateway, siteName string) error {
 // patchClusters brings a Gateway's clusters and endpoints up to date, and tells whether they are not as they were.
 func (m *merged) patchClusters(g *servedGateway, d *envoy.Served, s *stale) (changed bool) {
 	if g.clusters.update() || g.last == nil || s.apart {
-		d.Clusters, d.Endpoints = nil, nil
-		for c := range m.listClusters(g) {
-			d.AddCluster(c)
-		}
+		d.SetClusters(m.listClusters(g))
 		return true
 	}
 	var settings, endpoints bool
-	d.Clusters, settings = patch(
-		d.Clusters,
+	d.Clusters, settings = d.Clusters.Replace(
 		s.settings,
 		func(name string) *envoy.Packed { return m.clusters[name].text.Settings },
 	)
-	d.Endpoints, endpoints = patch(
-		d.Endpoints,
+	d.Endpoints, endpoints = d.Endpoints.Replace(
 		s.endpoints,
 		func(name string) *envoy.Packed { return m.clusters[name].text.Endpoints },
 	)
@@ -254,31 +249,4 @@ func (m *merged) listClusters(g *servedGateway) iter.Seq[envoy.Cluster] {
 			}
 		}
 	}
-}
-
-// patch gives a list with what those of some names are now; the list itself if it has none of these.
-func patch(
-	list []*envoy.Packed, names []string, now func(name string) *envoy.Packed,
-) (_ []*envoy.Packed, changed bool) {
-	if len(names) > len(list) { // it is looked through sooner than searched
-		names = make([]string, len(list))
-		for i := range list {
-			names[i] = list[i].Name
-		}
-	}
-	for _, name := range names {
-		at, is := slices.BinarySearchFunc(
-			list,
-			name,
-			func(p *envoy.Packed, name string) int { return cmp.Compare(p.Name, name) },
-		)
-		if !is {
-			continue
-		}
-		if !changed {
-			list, changed = slices.Clone(list), true
-		}
-		list[at] = now(name)
-	}
-	return list, changed
 }

@@ -30,7 +30,7 @@ func TestLeaveOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return served[0].Endpoints[0]
+			return served[0].Endpoints.Slice()[0]
 		}
 		without := slices.Clone(localities)
 		for i := range without {

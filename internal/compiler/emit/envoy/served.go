@@ -30,7 +30,7 @@ type Served struct {
 	Sharded             map[string]bool
 	ShardTrial          *Packed
 	// Endpoints are those of all Clusters but the ones with names for hosts, which have theirs themselves.
-	Clusters, Endpoints []*Packed
+	Clusters, Endpoints PackedList
 	// Secrets are the certificates that listeners show, and those for hosts, of clients, that some cluster shows.
 	Secrets []*Packed
 	// Filter is the filter with its configuration, which PluginJSON is, without the policies: these travel with their
@@ -98,16 +98,15 @@ func serveGateway(a Assembly, clusters map[string]Cluster, g GatewayConfig) (*Se
 			}
 		}
 	}
-	for _, c := range g.Clusters {
-		d.AddCluster(clusters[c.Name])
-	}
-	d.PickSecrets(func(yield func(Cluster) bool) {
+	own := func(yield func(Cluster) bool) {
 		for _, c := range g.Clusters {
 			if !yield(clusters[c.Name]) {
 				return
 			}
 		}
-	})
+	}
+	d.SetClusters(own)
+	d.PickSecrets(own)
 	return d, nil
 }
 
@@ -144,6 +143,18 @@ func eachOnce(all []*Packed) []*Packed {
 	return slices.CompactFunc(all, func(a, b *Packed) bool { return a.Name == b.Name })
 }
 
+// SetClusters gives the configuration its clusters, which are in the order of their names, and the endpoints that are
+// apart from them.
+func (d *Served) SetClusters(clusters iter.Seq[Cluster]) {
+	var all, endpoints []*Packed
+	for c := range clusters {
+		if all = append(all, c.Settings); c.Endpoints != nil {
+			endpoints = append(endpoints, c.Endpoints)
+		}
+	}
+	d.Clusters, d.Endpoints = NewPackedList(all), NewPackedList(endpoints)
+}
+
 // PickSecrets gives the configuration the certificates that its listeners show, and those of clients that some cluster
 // shows: an Envoy asks for no others, and a server waits until it has asked.
 func (d *Served) PickSecrets(clusters iter.Seq[Cluster]) {
@@ -159,14 +170,6 @@ func (d *Served) PickSecrets(clusters iter.Seq[Cluster]) {
 	}
 	isHidden := func(p *Packed) bool { return !shown[p.Name] }
 	d.Secrets = eachOnce(slices.Concat(d.own, slices.DeleteFunc(slices.Clone(d.clients), isHidden)))
-}
-
-// AddCluster adds a cluster, and its endpoints if they are apart from it.
-func (d *Served) AddCluster(c Cluster) {
-	d.Clusters = append(d.Clusters, c.Settings)
-	if c.Endpoints != nil {
-		d.Endpoints = append(d.Endpoints, c.Endpoints)
-	}
 }
 
 func comparePacked(a, b *Packed) int { return cmp.Compare(a.Name, b.Name) }

@@ -44,8 +44,8 @@ dynamic_resources:
   cds_config: {resource_api_version: V3, ads: {}}
 bootstrap_extensions: [{name: envoy.bootstrap.internal_listener}]
 static_resources: {clusters: [{name: limpet-serve, type: STATIC, load_assignment: {endpoints: [{lb_endpoints: [{endpoint: {address: {pipe: {path: /run/xds.sock}}}}]}]}}], listeners: [{name: answer-500}, {name: answer-503}]}`)
-	if len(d.Listeners) != 1 || len(d.Routes) != 1 || len(d.Clusters) != 2 {
-		t.Fatalf("%d listeners, %d routes, %d clusters", len(d.Listeners), len(d.Routes), len(d.Clusters))
+	if len(d.Listeners) != 1 || len(d.Routes) != 1 || d.Clusters.Len() != 2 {
+		t.Fatalf("%d listeners, %d routes, %d clusters", len(d.Listeners), len(d.Routes), d.Clusters.Len())
 	}
 	checkYAML(t, parsePacked(t, "config.listener.v3.Listener", d.Listeners[0]), `
 name: listener/0.0.0.0/80
@@ -57,12 +57,12 @@ filter_chains: [{filters: [{typed_config: {route_config: null, rds: {route_confi
 	checkYAML(t, parsePacked(t, "config.route.v3.RouteConfiguration", d.Routes[0]), `
 name: listener/0.0.0.0/80
 virtual_hosts: [{domains: ["*"], routes: [{name: r, route: {cluster: service/a/80}}]}]`)
-	checkYAML(t, parsePacked(t, "config.cluster.v3.Cluster", d.Clusters[0]), `
+	checkYAML(t, parsePacked(t, "config.cluster.v3.Cluster", d.Clusters.Slice()[0]), `
 name: service/a/80
 type: EDS
 load_assignment: null
 eds_cluster_config: {eds_config: {ads: {}}}`)
-	checkYAML(t, parsePacked(t, "config.endpoint.v3.ClusterLoadAssignment", d.Endpoints[0]), `
+	checkYAML(t, parsePacked(t, "config.endpoint.v3.ClusterLoadAssignment", d.Endpoints.Slice()[0]), `
 cluster_name: service/a/80
 endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 10.0.0.1}}}}]}]`)
 	checkYAML(t, parsePacked(t, "config.core.v3.TypedExtensionConfig", d.Filter[0]), `

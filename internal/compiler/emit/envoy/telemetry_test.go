@@ -149,7 +149,7 @@ func TestSecretsAreAskedFor(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		d := served[0]
-		asked := bytes.Count(d.Clusters[0].Content, []byte("certificate/shop/client"))
+		asked := bytes.Count(d.Clusters.Slice()[0].Content, []byte("certificate/shop/client"))
 		if len(d.Secrets) != c.want || asked != c.want {
 			t.Errorf("%s: %d Secrets are served, and a cluster asks for %d", name, len(d.Secrets), asked)
 		}
