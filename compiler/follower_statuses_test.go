@@ -108,6 +108,8 @@ func TestStatusesOfOneChange(t *testing.T) {
 		{"value: /cart", "value: /basket", "HTTPRoute SessionPersistencePolicy Service"},
 		{"name: web", "name: none", "Gateway HTTPRoute SessionPersistencePolicy"},
 		{"name: none", "name: web", "Gateway HTTPRoute SessionPersistencePolicy Service"},
+		{"PathPrefix\n        value: /basket", "RegularExpression\n        value: '('", "Gateway HTTPRoute SessionPersistencePolicy"},
+		{"RegularExpression\n        value: '('", "PathPrefix\n        value: /basket", "Gateway HTTPRoute SessionPersistencePolicy Service"},
 	} {
 		world[at].text = strings.Replace(world[at].text, step.from, step.to, 1)
 		if got := strings.Join(take(world[at:at+1]), " "); got != step.want {
@@ -177,6 +179,7 @@ var statusWords = [][2]string{
 	{"name: tcp, namespace", "labels: {a: b}, name: tcp, namespace"},
 	{"sessionPersistence", "name: one, sessionPersistence"},
 	{"limpet.dev/gateway-controller", "example.com/other"},
+	{"rules: [{backendRefs", "rules: [{matches: [{path: {type: RegularExpression, value: '('}}], backendRefs"},
 	{"rules: [{", "rules: [{name: a, matches: [{path: {type: Exact, value: x}}]}, {"},
 }
 
