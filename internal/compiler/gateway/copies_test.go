@@ -264,6 +264,39 @@ func TestLayoutStays(t *testing.T) {
 	}
 }
 
+// TestUncountedCopies: copies are not counted where a Gateway's routes have no room without them, or a namespace's on all Gateways. They may
+// be as many as these may have then, and leave others less of what all Gateways may have together.
+func TestUncountedCopies(t *testing.T) {
+	for _, gateway := range []string{"web", "more"} {
+		documents := []string{limpetClass, gatewayOf("more, namespace: a", strings.Replace(onPort80, "80", "70", 1), "")}
+		for i, namespace := range []string{"a", "b", "c"} {
+			add := func(name, parent, hostname string, matches int) {
+				documents = append(documents, routeOf(aged(name+", namespace: "+namespace, min(len(documents), 28)), fmt.Sprintf(
+					"parentRefs: [{name: %s}], hostnames: ['%s'], rules: [{matches: [%s]}]", parent, hostname,
+					strings.TrimSuffix(strings.Repeat(usualMatch+", ", matches), ", "))))
+			}
+			documents = append(documents, gatewayOf("web, namespace: "+namespace, strings.Replace(onPort80, "80", fmt.Sprint(80+i), 1), ""))
+			add("w", "web", "*.org", 4) // which hosts have copies of
+			for host := range []int{10, 8, 8}[i] {
+				add(fmt.Sprint("h", host), "web", fmt.Sprintf("h%d.org", host), 1)
+			}
+			if i == 0 {
+				add("x", gateway, "x.com", 64) // so that there is no room
+			}
+		}
+		in := NewInput(compilertest.Admit(t, documents...), netip.MustParseAddr("0.0.0.0"))
+		in.budget = newBudget(80 * (usualSize + 1))
+		tally := NewTally(in)
+		for _, route := range in.objects.Routes {
+			tally.Set(route.Ref(), route)
+		}
+		now := tally.Layout(in.order)
+		if _, want := tally.layOutAll(in.order); !now.Equal(want) || len(want.copies) == 0 {
+			t.Errorf("%s: left out are %v, %v; want %v, %v", gateway, now.routes, now.copies, want.routes, want.copies)
+		}
+	}
+}
+
 // listHosts lists on which hosts routes are, as HOST ROUTE, and how much all of them come to.
 func listHosts(p Port) (hosts map[string]bool, size int) {
 	hosts = map[string]bool{}
