@@ -212,12 +212,12 @@ func TestSizeOf(t *testing.T) {
 	}
 }
 
+// tallyOf counts all routes.
+func tallyOf(in Input) *Tally { return NewTally(in).b.tally() }
+
 // layOut says what there is room for.
 func layOut(in Input) *Layout {
-	tally := NewTally(in)
-	for _, route := range in.objects.Routes {
-		tally.Set(route.Ref(), route)
-	}
+	tally := tallyOf(in)
 	first := tally.Layout(in.order)
 	if !first.Equal(tally.Layout(in.order)) {
 		panic("a tally that is asked twice says something else")
@@ -286,10 +286,7 @@ func TestUncountedCopies(t *testing.T) {
 		}
 		in := NewInput(compilertest.Admit(t, documents...), netip.MustParseAddr("0.0.0.0"))
 		in.budget = newBudget(80 * (usualSize + 1))
-		tally := NewTally(in)
-		for _, route := range in.objects.Routes {
-			tally.Set(route.Ref(), route)
-		}
+		tally := tallyOf(in)
 		now := tally.Layout(in.order)
 		if _, want := tally.layOutAll(in.order); !now.Equal(want) || len(want.copies) == 0 {
 			t.Errorf("%s: left out are %v, %v; want %v, %v", gateway, now.routes, now.copies, want.routes, want.copies)
