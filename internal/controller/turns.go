@@ -132,7 +132,7 @@ func (t *turns) choose(sizes map[string]int, at time.Time, waited time.Duration)
 		return t.chooseLeast(rested, at)
 	}
 	t.hasYielded = waits && len(rested) > 0
-	if waits {
+	if waits && !at.Before(t.separateUntil) {
 		return little
 	}
 	return t.chooseLeast(little, at)
