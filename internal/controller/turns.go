@@ -45,7 +45,7 @@ const (
 	// halfLife is how long it takes until what a namespace has used counts for half.
 	halfLife = 2 * time.Second
 	// longPass is how long a pass for several namespaces may take. After a longer one each has its own for a while, for
-	// one of them is what takes so long.
+	// one of them is what takes so long: for halfLife, or as long as that one would rest.
 	longPass = 100 * time.Millisecond
 	// A namespace whose last pass or passes took restAfter rests after each pass, restTimes as long as that took, and
 	// longestRest at most. Its changes meanwhile become one, and others rarely wait for its passes.
@@ -85,12 +85,13 @@ func (t *turns) take(
 
 // end notes how long the last pass took.
 func (t *turns) end(at time.Time, took time.Duration) {
+	rest := min(restTimes*took, longestRest)
 	switch {
 	case len(t.last) > 1 && took >= longPass:
-		t.separateUntil = at.Add(halfLife)
+		t.separateUntil = at.Add(max(halfLife, rest))
 	case len(t.last) == 1:
 		had := t.used[t.last[0]]
-		had.took, had.lastTook, had.restUntil = had.took+took, took, at.Add(min(restTimes*took, longestRest))
+		had.took, had.lastTook, had.restUntil = had.took+took, took, at.Add(rest)
 		t.used[t.last[0]] = had
 	}
 }
@@ -113,7 +114,7 @@ func (t *turns) findRested(sizes map[string]int) (first time.Time) {
 
 // choose returns the namespaces whose turn it is, by the bytes that each has changed: those that have used little time
 // before those that have used much and have rested, as nobody has to who is alone. Once one has waited for longestWait,
-// that is so for one pass only.
+// that is so for one pass only. Of those that have used much, the one that has rested longest has a pass of its own.
 func (t *turns) choose(sizes map[string]int, at time.Time, waited time.Duration) map[string]int {
 	little, rested := map[string]int{}, map[string]int{}
 	if len(sizes) == 1 && len(t.used) < 2 {
@@ -129,13 +130,24 @@ func (t *turns) choose(sizes map[string]int, at time.Time, waited time.Duration)
 	waits := waited >= longestWait
 	if len(little) == 0 || len(rested) > 0 && t.hasYielded {
 		t.hasYielded = false
-		return t.chooseLeast(rested, at)
+		return t.chooseRested(rested)
 	}
 	t.hasYielded = waits && len(rested) > 0
 	if waits && !at.Before(t.separateUntil) {
 		return little
 	}
 	return t.chooseLeast(little, at)
+}
+
+// chooseRested returns the one of some namespaces that has rested longest.
+func (t *turns) chooseRested(sizes map[string]int) map[string]int {
+	if len(sizes) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(slices.Collect(maps.Keys(sizes)), func(a, b string) int {
+		return cmp.Or(t.used[a].restUntil.Compare(t.used[b].restUntil), cmp.Compare(a, b))
+	})
+	return map[string]int{first: sizes[first]}
 }
 
 // chooseLeast returns the namespaces that have used the least, up to half of all bytes, or all if these are few.

@@ -116,53 +116,132 @@ func TestTurnsComeRound(t *testing.T) {
 	t.Error("its turn never comes")
 }
 
+// changer is a namespace that changes all the time.
+type changer struct {
+	namespace string
+	bytes     int
+	took      time.Duration // by a pass for it
+}
+
+// passAt is for whom a pass was, and when it began.
+type passAt struct {
+	at time.Duration
+	of []string
+}
+
+// runTurns gives the passes for namespaces within a span of time, in which each changes every ten milliseconds.
+func runTurns(t *testing.T, span time.Duration, all ...changer) (passes []passAt) {
+	t.Helper()
+	turns, began, waiting := turns{}, time.Unix(1000, 0), time.Time{}
+	textOf := func(version int) (text string) {
+		for _, c := range all {
+			text += fmt.Sprintf("%s-%dx%d ", c.namespace, version, c.bytes)
+		}
+		return text
+	}
+	last := sourcesOf(textOf(0))
+	for at := began; at.Sub(began) < span; {
+		if waiting.IsZero() {
+			waiting = at
+		}
+		next, waits, again := turns.take(last, sourcesOf(textOf(1+int(at.Sub(began)/(10*time.Millisecond)))), at, at.Sub(waiting))
+		if !waits {
+			waiting = time.Time{}
+		}
+		pass, took := passAt{at.Sub(began), listChanged(last, next)}, time.Duration(0)
+		for _, c := range all {
+			if slices.Contains(pass.of, c.namespace) {
+				took += c.took
+			}
+		}
+		if passes = append(passes, pass); len(pass.of) == 0 {
+			if took = again.Sub(at); took <= 0 {
+				t.Fatalf("nobody's turn is at %v, and the next at once", pass.at)
+			}
+			passes, took = passes[:len(passes)-1], min(took, 10*time.Millisecond) // for the next change
+		}
+		at = at.Add(took)
+		turns.end(at, took)
+		last = next
+	}
+	return passes
+}
+
 // TestTurnsRest: whoever has much time of passes rests after each, four times as long and ten seconds at most, while others change
 // something; what it changes meanwhile is one change. Alone it never rests.
 func TestTurnsRest(t *testing.T) {
 	for name, c := range map[string]struct {
-		others string        // besides the one whose passes take long
+		others []changer     // besides the one whose passes take long
 		took   time.Duration // by each of these
 		passes int           // of that one, while there is time for a hundred
 	}{
-		"while others change something": {"b-%dx10", 100 * time.Millisecond, 23},
-		"of passes that take seconds":   {"b-%dx10", 4 * time.Second, 29},
-		"alone":                         {"b-0x10", 100 * time.Millisecond, 100},
+		"while others change something": {[]changer{{"b", 10, time.Millisecond}}, 100 * time.Millisecond, 22},
+		"of passes that take seconds":   {[]changer{{"b", 10, time.Millisecond}}, 4 * time.Second, 30},
+		"alone":                         {nil, 100 * time.Millisecond, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turns, last, began := turns{}, sourcesOf("a-1x1000 b-0x10"), time.Unix(1000, 0)
-			passes, asked, waiting := 0, 0, time.Time{}
-			for at := began; at.Sub(began) < 100*c.took; {
-				number := int(at.Sub(began) / (10 * time.Millisecond))
-				now := sourcesOf(fmt.Sprintf("a-%dx1000 "+strings.Replace(c.others, "%d", fmt.Sprint(number), 1), number+2))
-				if waiting.IsZero() {
-					waiting = at
+			passes := 0
+			for _, pass := range runTurns(t, 100*c.took, append(c.others, changer{"a", 1000, c.took})...) {
+				if !slices.Contains(pass.of, "a") {
+					continue
 				}
-				next, waits, again := turns.take(last, now, at, at.Sub(waiting))
-				asked++
-				if !waits {
-					waiting = time.Time{}
+				if passes++; c.took > restAfter && passes > 2 && len(pass.of) > 1 {
+					t.Errorf("pass %d is for %q, who need not wait for each other", passes, pass.of)
 				}
-				took := time.Millisecond
-				switch changed := listChanged(last, next); {
-				case slices.Contains(changed, "a"):
-					took = c.took
-					if passes++; c.took > restAfter && passes > 2 && len(changed) > 1 {
-						t.Errorf("pass %d is for %q, who need not wait for each other", passes, changed)
-					}
-				case len(changed) == 0:
-					if took = again.Sub(at); took <= 0 {
-						t.Fatalf("nobody's turn is at %v, and the next at once", at.Sub(began))
-					}
-					took = min(took, 10*time.Millisecond) // for the next change
-				}
-				at = at.Add(took)
-				turns.end(at, took)
-				last = next
 			}
 			if passes != c.passes {
 				t.Errorf("%d passes of %v, want %d", passes, c.took, c.passes)
 			}
 		})
+	}
+}
+
+// TestTurnsOfMany: of several whose passes take long each has its own, one after the other, however many bytes it changes; and who changes
+// little waits for one of them at most.
+func TestTurnsOfMany(t *testing.T) {
+	var heavy []string
+	light := time.Duration(0)
+	for i, pass := range runTurns(t, 5*time.Minute,
+		changer{"few", 10, 4 * time.Second}, changer{"some", 1000, 4 * time.Second}, changer{"many", 100_000, 4 * time.Second},
+		changer{"light", 10, time.Millisecond},
+	) {
+		if slices.Contains(pass.of, "light") {
+			if light = pass.at; len(pass.of) == 1 {
+				continue
+			}
+		}
+		if pass.at < time.Minute {
+			continue // it is not known yet whose take long
+		}
+		if heavy = append(heavy, pass.of...); len(pass.of) > 1 || pass.at-light > 4*time.Second {
+			t.Errorf("pass %d is for %q, %v after that for who changes little", i, pass.of, pass.at-light)
+		}
+	}
+	for i, namespace := range heavy[3:] {
+		if namespace != heavy[i] {
+			t.Errorf("turn %d is of %s, that of three before was of %s", i+3, namespace, heavy[i])
+		}
+	}
+	if len(heavy) < 40 {
+		t.Errorf("%d passes in four minutes", len(heavy))
+	}
+}
+
+// TestTurnsBesideOneThatRests: while one rests, and so waits, another whose passes take long is found out all the same: others do not share
+// its passes for good.
+func TestTurnsBesideOneThatRests(t *testing.T) {
+	shared, all := 0, 0
+	for _, pass := range runTurns(t, 5*time.Minute,
+		changer{"rests", 1000, 4 * time.Second}, changer{"long", 10, time.Second}, changer{"light", 10, time.Millisecond},
+	) {
+		if slices.Contains(pass.of, "long") {
+			if all++; slices.Contains(pass.of, "light") {
+				shared++
+			}
+		}
+	}
+	if shared > 3 || all < 30 {
+		t.Errorf("%d of %d passes that take a second are for who changes little too", shared, all)
 	}
 }
 
