@@ -275,27 +275,45 @@ func TestStatefulSetRolled(t *testing.T) {
 			}
 		}
 	}
-	set := func(d *harness.Documents) { d.Services[0].Backends, d.Services[1].Backends = w.blue, w.green }
+	set := func() {
+		w.Set(t, func(d *harness.Documents) { d.Services[0].Backends, d.Services[1].Backends = w.blue, w.green })
+		w.awaitPods(t)
+	}
 	for i := range w.blue {
 		old := w.blue[i]
 		w.blue = slices.Clone(w.blue)
 		w.blue = slices.Delete(w.blue, i, i+1)
 		old.Close()
-		w.Set(t, set) // it is gone
+		set() // it is gone
 		w.blue = slices.Insert(w.blue, i, w.newPod(t, old.Hostname, ""))
-		w.Set(t, set)
+		set()
 		check("elsewhere", "blue/"+old.Hostname)
 	}
 	one, two := w.blue[0], w.blue[1]
 	one.Close()
 	two.Close()
 	w.blue = []*harness.Backend{w.newPod(t, "web-0", two.Address), w.newPod(t, "web-1", one.Address), w.blue[2]}
-	w.Set(t, set)
+	set()
 	check("addresses swapped", "blue/web-0")
 	harness.RecordResult(t, "a StatefulSet is rolled, to new addresses and to one another's (identity: Name)", harness.Result{
 		Requests: 5 * len(clients), Sessions: len(clients), Changes: w.Changes(), Faults: 5, Lost: lost,
 		Note: fmt.Sprintf("%d times a session followed its pod", followed),
 	})
+}
+
+// awaitPods returns when new sessions have come to each pod: Envoy's main thread confirms endpoints, and its worker has them a little later.
+func (w *podWorld) awaitPods(t *testing.T) {
+	t.Helper()
+	missing := map[string]bool{}
+	for _, pod := range slices.Concat(w.blue, w.green) {
+		missing[pod.Name] = true
+	}
+	for range 10_000 {
+		if delete(missing, visit(t, w.Client(), "/cart").Backend); len(missing) == 0 {
+			return
+		}
+	}
+	t.Fatalf("no new session comes to %v", missing)
 }
 
 // identityOf is the Service of a pod and its name.
