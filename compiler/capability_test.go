@@ -110,6 +110,7 @@ func declaringEmitters() []emitter {
 
 // TestCapabilities holds every declaration to what the emitter does.
 func TestCapabilities(t *testing.T) {
+	t.Parallel()
 	all := listFeatures(t)
 	if len(all) < 90 {
 		t.Fatalf("found %d features only", len(all))

@@ -15,6 +15,7 @@ import (
 // TestShuffledDocumentsGiveTheSameBytes compiles each case's documents in other orders, together and as files of
 // their own.
 func TestShuffledDocumentsGiveTheSameBytes(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	shuffled := 0
 	for _, g := range loadGoldens(t) {

@@ -69,6 +69,7 @@ func listHostsOf(table []byte, route string) (hosts []string) {
 //
 // requirements: S86
 func TestCopiesOfAHostileFallback(t *testing.T) {
+	t.Parallel()
 	const hosts, most = 2000, 40 << 20
 	o := Options{Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	var old, all strings.Builder

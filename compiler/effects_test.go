@@ -2,10 +2,8 @@ package compiler
 
 import (
 	"bytes"
-	"errors"
 	"maps"
-	"os"
-	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -274,22 +272,21 @@ var fieldEffects = map[string]replacement{
 // TestSupportedFieldsHaveAnEffect changes one supported field at a time: the outputs, the warnings or the errors must
 // change too, for a field that is accepted and does nothing is the worst fault of a compiler.
 func TestSupportedFieldsHaveAnEffect(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "effects.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	t.Parallel()
+	world := loadObjects(t, "effects.yaml", "effects-stream.yaml")
+	f := newFollower(t, Options{manyRoutes: 1, AllowEmpty: true, Zone: "here", ExternalNames: []string{"*"}, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
+	var all []Source
+	for _, object := range world {
+		all = append(all, Source{Name: object.name, Data: []byte(object.text)})
 	}
-	more, err := os.ReadFile(filepath.Join("testdata", "effects-stream.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = slices.Concat(text, []byte("---\n"), more)
-	base := compileOutcome(t, text)
-	if !bytes.HasPrefix(base, []byte("# Written by limpet")) {
-		t.Fatalf("the input for this test does not compile:\n%s", base)
+	base, err := applyOutcome(f, all...)
+	if err != nil || len(base.Served) == 0 {
+		t.Fatalf("the input for this test does not compile: %v", err)
 	}
 	maps.Copy(fieldEffects, sessionEffects)
 	maps.Copy(fieldEffects, streamEffects)
-	fields := 0
+	var changes []Source
+	fields, last := 0, 0
 	for kind, table := range resource.SupportedFields() {
 		for path, treatment := range table {
 			if treatment.Ignored != "" || kind == "SessionPersistencePolicy" {
@@ -297,13 +294,23 @@ func TestSupportedFieldsHaveAnEffect(t *testing.T) {
 			}
 			fields++
 			e, ok := fieldEffects[kind+" "+path]
-			changed := strings.Replace(string(text), e.old, e.new, 1)
-			switch {
-			case !ok || changed == string(text):
+			at := slices.IndexFunc(world, func(o *worldObject) bool { return ok && strings.Contains(o.text, e.old) })
+			if at < 0 {
 				t.Errorf("no change shows the effect of %s %s", kind, path)
-			case bytes.Equal(base, compileOutcome(t, []byte(changed))):
+				continue
+			}
+			if last != at { // what was changed before is what it was again
+				changes = append(changes, all[last])
+			}
+			changes = append(changes, Source{Name: all[at].Name, Data: []byte(strings.Replace(world[at].text, e.old, e.new, 1))})
+			changed, err := applyOutcome(f, changes...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sameOutcome(base, changed) {
 				t.Errorf("%s %s is accepted and has no effect: %q instead of %q", kind, path, e.new, e.old)
 			}
+			changes, last = nil, at
 		}
 	}
 	if fields != len(fieldEffects) {
@@ -311,16 +318,15 @@ func TestSupportedFieldsHaveAnEffect(t *testing.T) {
 	}
 }
 
-// compileOutcome is all that a compilation gives, in one text.
-func compileOutcome(t *testing.T, text []byte) []byte {
-	t.Helper()
-	result, err := Compile([]Source{{Name: "in.yaml", Data: text}}, Options{AllowEmpty: true, Zone: "here", ExternalNames: []string{"*"}, Envoy: &EnvoyOptions{ModulePath: "limpet.wasm"}})
-	var problems Errors
-	switch {
-	case errors.As(err, &problems):
-		return []byte(problems.Error())
-	case err != nil:
-		t.Fatal(err)
+// applyOutcome is all that a change of some sources comes to.
+func applyOutcome(f *Follower, changed ...Source) (*Result, error) {
+	update, err := f.Apply(Changes{Set: changed})
+	if err != nil {
+		return nil, err
 	}
-	return append(append(result.Main(), result.PluginJSON...), warningText(result.Warnings)...)
+	return update.Result()
+}
+
+func sameOutcome(a, b *Result) bool {
+	return reflect.DeepEqual(a.Served, b.Served) && bytes.Equal(a.PluginJSON, b.PluginJSON) && slices.Equal(a.Warnings, b.Warnings) && slices.Equal(a.Pods, b.Pods)
 }

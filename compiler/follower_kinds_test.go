@@ -193,6 +193,7 @@ func both(a, b string) string { return a + "\n---\n" + b }
 
 // TestFollowerWorldStreams is TestFollowerWorld with listeners and routes of connections.
 func TestFollowerWorldStreams(t *testing.T) {
+	t.Parallel()
 	const worlds = 4
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -207,6 +208,7 @@ func TestFollowerWorldStreams(t *testing.T) {
 
 // TestFollowerWorldSets is TestFollowerWorld in which listeners for the connections of HTTPProxies come and go.
 func TestFollowerWorldSets(t *testing.T) {
+	t.Parallel()
 	for seed := range 4 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(seed), 17))
@@ -218,7 +220,7 @@ func TestFollowerWorldSets(t *testing.T) {
 			}
 			f := newFollower(t, o)
 			applyWorld(t, "without", f, world, world, o)
-			for round := range 80 {
+			for round := range sized(20, 160) {
 				object := more[random.IntN(len(more))]
 				if random.IntN(3) == 0 {
 					object = world[random.IntN(len(world))]

@@ -20,6 +20,7 @@ import (
 //
 // requirements: S59, S60, S61, S62, S63, S64
 func TestStatusesFromPartsEqualCheck(t *testing.T) {
+	t.Parallel()
 	const worlds = 4
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -124,6 +125,7 @@ func TestStatusesOfOneChange(t *testing.T) {
 //
 // requirements: S59, S60, S61, S62, S63, S64
 func TestStatusesOfEachChange(t *testing.T) {
+	t.Parallel()
 	now := map[object.Ref]json.RawMessage{}
 	o := Options{Time: time.Unix(1000, 0), AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Admin: NoAdmin, Served: &Served{}}}
 	o.CurrentStatus = func(ref object.Ref) json.RawMessage { return now[ref] }

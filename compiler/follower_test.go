@@ -45,8 +45,8 @@ func TestFollower(t *testing.T) {
 
 // TestFollowerGolden edits every case for Envoy at random, again and again.
 func TestFollowerGolden(t *testing.T) {
-	const rounds = 10
-	compiled := 0
+	t.Parallel()
+	rounds, compiled := sized(6, 40), 0
 	for _, g := range loadGoldens(t) {
 		o, source := g.parseOptions(t), g.source
 		if o.Envoy == nil {

@@ -13,6 +13,7 @@ import (
 // TestFollowerWorld changes objects of all kinds at random, one or some at a time, and applies each change to a follower. After
 // each the result is that of a compilation from scratch, byte for byte.
 func TestFollowerWorld(t *testing.T) {
+	t.Parallel()
 	const worlds = 6
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -24,6 +25,7 @@ func TestFollowerWorld(t *testing.T) {
 
 // TestFollowerWorldServed is TestFollowerWorld for a server, which gives each Gateway's part to its own proxies.
 func TestFollowerWorldServed(t *testing.T) {
+	t.Parallel()
 	const worlds = 6
 	for seed := range worlds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -50,7 +52,7 @@ func newWorld(t *testing.T, streams bool) []*worldObject {
 // followWorld changes a world at random. All of it is followed.
 func followWorld(t *testing.T, seed int, o Options, world []*worldObject) {
 	t.Helper()
-	rounds := sized(30, 120)
+	rounds := sized(20, 120)
 	random := rand.New(rand.NewPCG(uint64(seed), 14))
 	o.AllowEmpty, o.AssumeClass = seed != 1, seed%3 == 0
 	if seed%2 == 0 {
@@ -166,6 +168,7 @@ func TestFollowerStreams(t *testing.T) {
 // TestFollowerClientCertificates changes what Gateways say of certificates, and what that refers to, one after the other and back.
 // All of it is followed.
 func TestFollowerClientCertificates(t *testing.T) {
+	t.Parallel()
 	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	world := loadWorld(t)
 	authorities := world[slices.IndexFunc(world, func(o *worldObject) bool { return strings.Contains(o.text, "metadata: {name: clients,") })]
@@ -232,6 +235,7 @@ spec:
 
 // TestFollowerSteps takes one object through states that random edits seldom reach one after the other.
 func TestFollowerSteps(t *testing.T) {
+	t.Parallel()
 	o := Options{AllowEmpty: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}}
 	for name, from := range map[string][2]string{
 		"kind: Service\nmetadata: {name: cart": {"port: 80,", "port: 0,"},

@@ -97,6 +97,7 @@ func makeOddDocument(t *testing.T, r *rand.Rand, document string) string {
 // TestAssumeAdmittedHostile takes the golden inputs for documents that an API server has admitted after oddities have
 // been put into them, by chance of a fixed seed. None may do harm: see checkHarmless.
 func TestAssumeAdmittedHostile(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 1619))
 	compiled, tried := 0, 0
 	for _, g := range loadGoldens(t) {

@@ -125,6 +125,7 @@ func TestStatusHasNoSecret(t *testing.T) {
 
 // TestShuffledDocumentsGiveTheSameStatus checks each case's documents in another order, and describes an object in both.
 func TestShuffledDocumentsGiveTheSameStatus(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	shuffled := 0
 	for _, g := range loadGoldens(t) {

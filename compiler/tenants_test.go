@@ -100,6 +100,7 @@ func (s *tenants) compileAlone(t *testing.T, n *tenanttest.Namespace) *shared {
 //
 // requirements: S48, S63, S72, S74, S75
 func TestTenants(t *testing.T) {
+	t.Parallel()
 	span, err := time.ParseDuration(cmp.Or(os.Getenv("LIMPET_TENANTS"), "0s"))
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func TestShards(t *testing.T) {
 	w := newShardWorld(t)
 	for range harness.Size(6, 200) {
 		w.change(t, random)
-		for range harness.Size(250, 500) {
+		for range harness.Size(100, 500) {
 			w.compare(t, w.newRequest(random))
 		}
 		eventually(t, "as many copies are at both mirrors", func() bool { return w.sharded.mirror.Requests() == w.whole.mirror.Requests() })
