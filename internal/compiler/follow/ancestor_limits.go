@@ -71,7 +71,7 @@ func (s *State) updateAncestorLimits(pending map[object.Ref]bool) {
 		s.tellWithout(ref, without)
 		if now := ancestors.NewSet(without); !maps.Equal(now, r.reached[ref]) {
 			others[ref] = true
-			s.markReached(ref, s.ancestorLimits.reached[ref], now)
+			s.markReached(r.reached[ref], now)
 			if r.reached[ref] = now; len(now) == 0 {
 				delete(r.reached, ref)
 			}

@@ -24,7 +24,7 @@ func (s *State) TakeDecided(rep *report.Report) (in status.Input, all bool) {
 		parts[i] = g.part.status
 	}
 	s.updateRefused(some, parts)
-	s.addSets(some) // of Gateways that this has marked
+	s.addSets(some)
 	in = status.Input{
 		Objects: s.objectsOf(some, groups), Some: &status.Some{Refs: some, Attached: s.attachedOn(some)},
 		Decisions: &policy.Decisions{

@@ -102,9 +102,8 @@ func (s *State) markBase(f *base, by int) {
 	s.countAttached(f.streams, by)
 }
 
-// markReached marks what says on which Gateways a policy has no effect.
-func (s *State) markReached(policy object.Ref, was, now map[object.Ref]bool) {
-	s.statuses.mark(policy)
+// markReached marks the Gateways on which a policy has no effect any more, or has none now.
+func (s *State) markReached(was, now map[object.Ref]bool) {
 	for _, some := range []map[object.Ref]bool{was, now} {
 		for g := range some {
 			s.statuses.mark(g)
@@ -134,7 +133,7 @@ func (s *State) MarkStatuses(some []object.Ref, all bool) {
 func (s *State) noteChanges(some *resource.Objects) {
 	others := *some
 	others.Slices, others.Pods = nil, nil
-	s.statuses.changes = s.statuses.changes || !others.IsEmpty() || len(some.Refused) > 0
+	s.statuses.changes = s.statuses.changes || !others.IsEmpty()
 }
 
 // takeMarked gives the objects that are marked, and tells whether that is all; then it marks none.
@@ -166,7 +165,6 @@ func (s *State) takeMarked() (marked map[object.Ref]bool, all bool) {
 			marked[ofGateway(set)] = true
 		}
 	}
-	s.addSets(marked)
 	return marked, all
 }
 
