@@ -74,8 +74,8 @@ type Resource struct {
 	Hosts      []Host
 	WriteHosts func(contents [][]byte) []byte
 	// Trial is a listener with nothing but a filter, by which an Envoy shows that it takes that, or what Sharded needs.
-	// Vary gives a filter's message in other
-	// bytes with each number, for Envoy takes what it refused last for taken when that comes again.
+	// Vary gives a filter's message in other bytes with each number, for Envoy takes what it refused last for taken when
+	// that comes again.
 	Trial *Resource
 	Vary  func(content []byte, times int) []byte
 	// Moved are addresses among endpoints that were another pod's, each with the pod that has it now. An Envoy gets the

@@ -4,7 +4,7 @@
 // It takes the compiler's own steps, and takes them for a part of the input at a time. A [State] holds
 //
 //   - the base: Gateways, and whatever else all routes depend on, and the routes of connections, which have whole
-//     listeners (frame.go);
+//     listeners (base.go);
 //   - groups of routes: those whose requests or cookies can meet (package coupling), each compiled with the objects
 //     that its routes lead to and the policies that are attached to these, and with the keys by which these were asked
 //     for (gather.go);
@@ -81,7 +81,7 @@ type State struct {
 	ancestorLimits *ancestorLimits
 	layout         layout
 	// listening says where Gateways may listen, and who goes first; holders are those of the last result, gone the
-	// parts that have gone and fresh the groups that were made since.
+	// parts that have gone and added the groups that were made since.
 	listening gateway.Listening
 	holders   holders
 	gone      []*groupPart
@@ -221,7 +221,7 @@ func (s *State) ReportSteps(rep *report.Report) {
 	}
 }
 
-// Selection is which pods Services select and have left, for the next [Moment].
+// Selection is which pods Services select and have left, for the next [Environment].
 func (s *State) Selection() *backend.Selection { return s.selected.now }
 
 // ServesNothing reports whether a proxy would listen nowhere.
