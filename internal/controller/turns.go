@@ -63,8 +63,8 @@ func (t *turns) take(
 	sizes := sizeChanges(set, gone)
 	t.age(at)
 	chosen := t.choose(sizes, at, waited)
-	if next = at; len(chosen) == 0 {
-		next = t.findRested(sizes)
+	if next = at; len(chosen) == 0 && len(sizes) > 0 {
+		next = t.used[t.firstRested(sizes)].restUntil
 	}
 	t.last = slices.Sorted(maps.Keys(chosen))
 	for namespace, size := range chosen {
@@ -102,14 +102,11 @@ func (t *turns) hasUsedMuch(namespace string) bool {
 	return namespace != "" && max(t.used[namespace].took, t.used[namespace].lastTook) >= restAfter
 }
 
-// findRested gives when the first of some namespaces, which all rest, has rested.
-func (t *turns) findRested(sizes map[string]int) (first time.Time) {
-	for namespace := range sizes {
-		if until := t.used[namespace].restUntil; first.IsZero() || until.Before(first) {
-			first = until
-		}
-	}
-	return first
+// firstRested gives the one of some namespaces that has rested first, or will have.
+func (t *turns) firstRested(sizes map[string]int) string {
+	return slices.MinFunc(slices.Collect(maps.Keys(sizes)), func(a, b string) int {
+		return cmp.Or(t.used[a].restUntil.Compare(t.used[b].restUntil), cmp.Compare(a, b))
+	})
 }
 
 // choose returns the namespaces whose turn it is, by the bytes that each has changed: those that have used little time
@@ -130,24 +127,17 @@ func (t *turns) choose(sizes map[string]int, at time.Time, waited time.Duration)
 	waits := waited >= longestWait
 	if len(little) == 0 || len(rested) > 0 && t.hasYielded {
 		t.hasYielded = false
-		return t.chooseRested(rested)
+		if len(rested) == 0 {
+			return nil
+		}
+		first := t.firstRested(rested)
+		return map[string]int{first: rested[first]}
 	}
 	t.hasYielded = waits && len(rested) > 0
 	if waits && !at.Before(t.separateUntil) {
 		return little
 	}
 	return t.chooseLeast(little, at)
-}
-
-// chooseRested returns the one of some namespaces that has rested longest.
-func (t *turns) chooseRested(sizes map[string]int) map[string]int {
-	if len(sizes) == 0 {
-		return nil
-	}
-	first := slices.MinFunc(slices.Collect(maps.Keys(sizes)), func(a, b string) int {
-		return cmp.Or(t.used[a].restUntil.Compare(t.used[b].restUntil), cmp.Compare(a, b))
-	})
-	return map[string]int{first: sizes[first]}
 }
 
 // chooseLeast returns the namespaces that have used the least, up to half of all bytes, or all if these are few.

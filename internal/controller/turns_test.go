@@ -39,6 +39,7 @@ func TestTurns(t *testing.T) {
 		inputs []string // one after the other
 		passes []string // the namespaces whose objects are others than before
 	}{
+		"nothing, as with other keys":      {[]string{"a-1x10", "a-1x10"}, []string{""}},
 		"few bytes go together":            {[]string{"a-1x10 b-1x10", "a-2x10 b-2x10"}, []string{"a b"}},
 		"one is not split":                 {[]string{"a-1x10", "a-2x900000"}, []string{"a"}},
 		"the small first":                  {[]string{"a-1x10 b-1x10", "a-2x100000 b-2x10"}, []string{"b", "a"}},
@@ -154,11 +155,13 @@ func runTurns(t *testing.T, span time.Duration, all ...changer) (passes []passAt
 				took += c.took
 			}
 		}
-		if passes = append(passes, pass); len(pass.of) == 0 {
-			if took = again.Sub(at); took <= 0 {
-				t.Fatalf("nobody's turn is at %v, and the next at once", pass.at)
-			}
-			passes, took = passes[:len(passes)-1], min(took, 10*time.Millisecond) // for the next change
+		switch rest := again.Sub(at); {
+		case len(pass.of) > 0:
+			passes = append(passes, pass)
+		case rest <= 0:
+			t.Fatalf("nobody's turn is at %v, and the next at once", pass.at)
+		default:
+			took = min(rest, 10*time.Millisecond) // for the next change
 		}
 		at = at.Add(took)
 		turns.end(at, took)
@@ -224,6 +227,19 @@ func TestTurnsOfMany(t *testing.T) {
 	}
 	if len(heavy) < 40 {
 		t.Errorf("%d passes in four minutes", len(heavy))
+	}
+}
+
+// TestTurnsLongestRested: of those that have rested the one goes that has for longest, whatever it is called and however much it changes.
+func TestTurnsLongestRested(t *testing.T) {
+	at := time.Unix(1000, 0)
+	turns := turns{at: at, used: map[string]use{
+		"a": {took: time.Second, restUntil: at.Add(-1)}, "b": {took: time.Second, restUntil: at.Add(-2)}, "c": {took: time.Second, restUntil: at.Add(1)},
+	}}
+	last := sourcesOf("a-1x10 b-1x10 c-1x10")
+	next, _, _ := turns.take(last, sourcesOf("a-2x10 b-2x100000 c-2x10"), at, 0)
+	if got := listChanged(last, next); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("the pass is for %q", got)
 	}
 }
 
