@@ -46,7 +46,10 @@ func (p published) follow(since time.Time, d *envoy.Served) published {
 			if packed.HasHosts() {
 				addHosts(r, packed)
 			}
-			r.Whole = t == xds.Routes && d.HasShards(packed.Name)
+			if t == xds.Routes {
+				r.Whole = d.HasShards(packed.Name)
+				r.LeadHere = func(scope string) *xds.Resource { return leadScope(scope, packed.Name) }
+			}
 			r.Moved, r.Without = packed.Moved, func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
 			if t == xds.Filter {
 				r.Origin = json.RawMessage(d.PluginJSON) // it may hold keys
@@ -77,6 +80,15 @@ func newResource(t xds.Type, packed *envoy.Packed) *xds.Resource {
 		return xds.NewLater(t, packed.Name, packed.Version, packed.Bytes)
 	}
 	return xds.NewResource(t, packed.Name, packed.Content)
+}
+
+// leadScope is a scope of a name that leads to a table; nil where no Envoy would take that.
+func leadScope(name, table string) *xds.Resource {
+	scope, err := envoy.LeadScope(name, table)
+	if err != nil {
+		return nil
+	}
+	return newResource(xds.ScopedRoutes, scope)
 }
 
 // leaveOut gives endpoints without some at addresses that have passed to other pods.

@@ -124,7 +124,7 @@ func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time, least, move 
 		}
 		policy := fmt.Sprintf("policy:p%d-%d", l, random.IntN(3))
 		listener := fmt.Sprintf("listener l%d routes:r%d filter:limpet v:%d", l, l, random.IntN(2))
-		if shards {
+		if shards && random.IntN(4) > 0 {
 			lines = append(lines, randomScopes(random, l, strings.Join(words[2:], " ")+knows.String())...)
 			words, listener = append(words, "whole"), listener+" shards"
 		}
@@ -147,18 +147,18 @@ func randomSnapshot(t *testing.T, random *rand.Rand, now time.Time, least, move 
 	return s.Edit(now, endpoints(moved...))
 }
 
-// randomScopes are the shards of a listener: some have a table of their own, some share one.
+// randomScopes are the shards of a listener's site: some have a table of their own, some share one.
 func randomScopes(random *rand.Rand, l int, content string) []string {
 	lines := []string{
-		fmt.Sprintf("scope l%d holder table:t%d", l, l),
-		fmt.Sprintf("routes t%d %s", l, content),
+		fmt.Sprintf("scope r%d#t# table:r%d#t", l, l),
+		fmt.Sprintf("routes r%d#t %s", l, content),
 	}
-	for shard := range random.IntN(4) {
+	for shard := range 3 {
 		leads := content
 		if random.IntN(2) == 0 {
-			leads = fmt.Sprintf("table:t%d", l)
+			leads = fmt.Sprintf("table:r%d#t", l)
 		}
-		lines = append(lines, fmt.Sprintf("scope l%d#%02d %s", l, shard, leads))
+		lines = append(lines, fmt.Sprintf("scope r%d#%02d %s", l, shard, leads))
 	}
 	return lines
 }

@@ -41,8 +41,11 @@ type fakeEnvoy struct {
 	// scoped says that a listener looks for scopes, and protocol are those that were ever sent, with their versions.
 	scoped   bool
 	protocol map[string]string
-	// draining are the versions of scopes that stay for listeners that drain, whatever becomes of what they lead to.
+	// draining are the versions of scopes that stay for listeners that drain, whatever becomes of what they lead to, if
+	// their sites have gone.
 	draining map[string]string
+	// everScoped are the sites whose scopes a listener has ever looked for.
+	everScoped map[string]bool
 	// initial are the scopes that came first of all: the listeners wait for their tables.
 	initial map[string]bool
 	// rejects says that there are clusters that it rejects from the start, to which routes may lead.
@@ -50,7 +53,7 @@ type fakeEnvoy struct {
 }
 
 func newFakeEnvoy(t *testing.T) *fakeEnvoy {
-	e := &fakeEnvoy{t: t, now: time.Unix(1000, 0), initial: map[string]bool{}, protocol: map[string]string{}, draining: map[string]string{}}
+	e := &fakeEnvoy{t: t, now: time.Unix(1000, 0), initial: map[string]bool{}, protocol: map[string]string{}, draining: map[string]string{}, everScoped: map[string]bool{}}
 	for i := range e.has {
 		e.has[i], e.asked[i], e.absent[i] = map[string]*discoveryv3.Resource{}, map[string]bool{}, map[string]bool{}
 	}
@@ -293,33 +296,32 @@ func (e *fakeEnvoy) check() {
 		if e.has[Routes][name] == nil {
 			continue // the listener is warming
 		}
-		content := string(e.has[Routes][name].GetResource().GetValue())
-		for _, word := range strings.Fields(content) {
-			kind, what, _ := strings.Cut(word, ":")
-			switch {
-			case kind == "cluster" && !e.rejects && (e.has[Cluster][what] == nil || e.has[Endpoint][what] == nil):
-				e.t.Errorf("after %q: routes %s lead to cluster %s, which is not there", e.tail(), name, what)
-			}
-		}
+		e.checkClusters("table "+name, e.has[Routes][name])
 	}
+	whole, scoped := e.words(Listener, "routes:"), e.words(Listener, "scoped:")
+	maps.Copy(e.everScoped, scoped)
 	for name, scope := range e.has[ScopedRoutes] {
-		if target := e.client.target; target == nil || target.findResource(ScopedRoutes, name) == nil {
+		site, _, _ := strings.Cut(name, "#")
+		target := e.client.target
+		if (target == nil || target.findResource(ScopedRoutes, name) == nil) && !whole[site] && !scoped[site] {
 			e.draining[name] = scope.GetVersion()
 		}
-		if e.draining[name] == scope.GetVersion() {
-			continue // for listeners that drain
+		if !e.everScoped[site] || e.draining[name] == scope.GetVersion() {
+			continue
 		}
 		content := string(scope.GetResource().GetValue())
 		for _, word := range strings.Fields(content) {
 			switch kind, what, _ := strings.Cut(word, ":"); {
 			case kind == "table" && e.has[Routes][what] != nil:
 				delete(e.initial, name)
-			case kind == "table" && !strings.Contains(content, "holder") && !e.initial[name]:
+				if !strings.HasSuffix(name, "#") {
+					e.checkClusters(fmt.Sprintf("scope %s, table %s", name, what), e.has[Routes][what])
+				}
+			case kind == "table" && !strings.HasSuffix(name, "#") && !e.initial[name]:
 				e.t.Errorf("after %q: scope %s leads to table %s, which is not there", e.tail(), name, what)
-			case kind == "cluster" && (e.has[Cluster][what] == nil || e.has[Endpoint][what] == nil):
-				e.t.Errorf("after %q: scope %s leads to cluster %s, which is not there", e.tail(), name, what)
 			}
 		}
+		e.checkClusters("scope "+name, scope)
 	}
 	for move := range e.words(Endpoint, "moved:") {
 		for name := range e.has[Routes] {
@@ -328,6 +330,16 @@ func (e *fakeEnvoy) check() {
 			if !slices.ContainsFunc(e.seen, lacks) && !slices.Contains(strings.Fields(string(r.GetResource().GetValue())), "knows:"+move) {
 				e.t.Errorf("after %q: routes %s do not know of move %s, and there are endpoints after it", e.tail(), name, move)
 			}
+		}
+	}
+}
+
+// checkClusters holds that routes lead to clusters with endpoints.
+func (e *fakeEnvoy) checkClusters(of string, routes *discoveryv3.Resource) {
+	for _, word := range strings.Fields(string(routes.GetResource().GetValue())) {
+		what, is := strings.CutPrefix(word, "cluster:")
+		if is && !e.rejects && (e.has[Cluster][what] == nil || e.has[Endpoint][what] == nil) {
+			e.t.Errorf("after %q: %s leads to cluster %s, which is not there", e.tail(), of, what)
 		}
 	}
 }

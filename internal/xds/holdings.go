@@ -50,7 +50,7 @@ func (k *clientType) isAt(name, version string) bool {
 // isWithheld tells whether routes lead to a cluster, or a scope to a table, that the Envoy has rejected, and has no
 // older one of: what it has of the routes goes on.
 func (c *client) isWithheld(t Type, r *Resource) bool {
-	if t == ScopedRoutes && c.isAhead(t, r) && c.types[Routes].hasRejected(r.After) {
+	if c.isAhead(t, r) && c.lacksTable(r.After) {
 		return true
 	}
 	if t != Routes && t != ScopedRoutes || len(c.types[Cluster].rejected) == 0 || c.types[t].has[r.Name] == "" {
@@ -59,6 +59,12 @@ func (c *client) isWithheld(t Type, r *Resource) bool {
 	return slices.ContainsFunc(r.Needs, func(name string) bool {
 		return c.types[Cluster].rejected[name].Version != "" && c.types[Cluster].has[name] == ""
 	})
+}
+
+// lacksTable tells whether the Envoy has rejected what a table should be, or is not sent it.
+func (c *client) lacksTable(name string) bool {
+	r := c.want(Routes, name)
+	return c.types[Routes].hasRejected(name) || r != nil && c.isWithheld(Routes, r)
 }
 
 // hasAll tells whether the Envoy has acknowledged or refused everything of types; hasAsked leaves out what the Envoy

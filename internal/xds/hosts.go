@@ -63,7 +63,8 @@ func (s *hostSearch) makeForm(t Type, r, base *Resource) *Resource {
 		return r
 	}
 	form := NewResource(t, r.Name, r.WriteHosts(contents))
-	form.Needs, form.After, form.Whole, form.Hosts, form.WriteHosts = r.Needs, r.After, r.Whole, hosts, r.WriteHosts
+	form.Needs, form.After, form.Whole, form.LeadHere = r.Needs, r.After, r.Whole, r.LeadHere
+	form.Hosts, form.WriteHosts = hosts, r.WriteHosts
 	return form
 }
 

@@ -62,8 +62,8 @@ func (c *client) findNew(t Type) (changed []*Resource, absent []string) {
 	return changed, absent
 }
 
-// pushRemovals takes away what the target does not have, unless an answer is due. Listeners of which the Envoy has yet
-// to tell may lead there.
+// pushRemovals takes away what the target does not have, unless an answer is due, and has scopes that stay lead on.
+// Listeners of which the Envoy has yet to tell may lead there.
 func (c *client) pushRemovals(t Type, now time.Time) {
 	k := &c.types[t]
 	if !k.asked || k.pending != nil || !k.wildcard || !c.types[Listener].asked && !c.isOver(now) {
@@ -77,7 +77,11 @@ func (c *client) pushRemovals(t Type, now time.Time) {
 		}
 	}
 	slices.Sort(gone)
-	c.send(t, nil, gone, now)
+	var changed []*Resource
+	if t == ScopedRoutes {
+		changed = c.leadOn(now)
+	}
+	c.send(t, changed, gone, now)
 }
 
 // renewEndpoints has the endpoints of clusters that Envoy makes again follow them. Such a cluster waits for endpoints

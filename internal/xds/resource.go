@@ -69,6 +69,9 @@ type Resource struct {
 	Sharded *Resource
 	Whole   bool
 	After   string
+	// LeadHere gives the scope of a name that leads to a table of routes. The name of a scope begins with that of the
+	// site's whole table and a #, and ends with one if it only holds a table.
+	LeadHere func(scope string) *Resource
 	// Hosts are the virtual hosts of a table of which an Envoy may have some as they were, and WriteHosts gives its bytes
 	// with other contents of them, in their order; nil for another resource.
 	Hosts      []Host

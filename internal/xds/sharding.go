@@ -148,12 +148,22 @@ func (c *client) decide(s sharding, words string) {
 	}
 }
 
-// isAhead tells whether a scope leads to a table that the Envoy does not have yet: it would lead nowhere. The first
-// scopes come all at once: Envoy's listeners wait for these, and for the tables that they lead to. A table that no
-// listener may look for is not waited for.
+// isAhead tells whether a scope leads to a table that the Envoy does not have yet as it should be: it would lead
+// nowhere, or to what has been left there. The first scopes come all at once: Envoy's listeners wait for these, and for
+// the tables that they lead to. A table that no listener may look for is not waited for.
 func (c *client) isAhead(t Type, r *Resource) bool {
-	return t == ScopedRoutes && r.After != "" && c.types[Routes].has[r.After] == "" && !c.firstScopes &&
-		(c.isScoped() || c.hasSharded() || c.hasTables())
+	if t != ScopedRoutes || r.After == "" || c.firstScopes || c.hasTable(r.After) != nil {
+		return false
+	}
+	return c.isScoped() || c.hasSharded() || c.hasTables()
+}
+
+// hasTable is a table that the Envoy has as it should be; nil for another one.
+func (c *client) hasTable(name string) *Resource {
+	if r := c.want(Routes, name); r != nil && c.types[Routes].isAt(name, r.Version) {
+		return r
+	}
+	return nil
 }
 
 // hasSharded tells whether the Envoy came with a listener of the target that looks for scopes.
@@ -169,7 +179,7 @@ func (c *client) hasSharded() bool {
 // hasTables tells whether the Envoy asks for a table to which only scopes lead.
 func (c *client) hasTables() bool {
 	for name := range c.types[Routes].names {
-		if r := c.target.findResource(Routes, name); r != nil && !r.Whole {
+		if strings.Contains(name, scopeMark) {
 			return true
 		}
 	}
@@ -246,20 +256,6 @@ func (c *client) isScoped() bool {
 
 // needsScopes tells whether a listener may look for scopes. Before the first are sent, whoever asks for them does.
 func (c *client) needsScopes() bool { return len(c.scoped) > 0 || !c.types[ScopedRoutes].greeted }
-
-// drainTime is for how long listeners that Envoy has been told to drop serve those connections that they have, and a
-// little more: it is Envoy's --drain-time-s, of which nobody tells.
-const drainTime = 11 * time.Minute
-
-// hasLeft tells whether a scope that the target does not have can go: listeners that drain look for it, and Envoy would
-// answer 404.
-func (c *client) hasLeft(scope string, now time.Time) bool {
-	since, is := c.leaving[scope]
-	if !is {
-		c.leaving[scope] = now
-	}
-	return is && now.Sub(since) >= drainTime
-}
 
 // describeRoutes says for people how the Envoy finds its routes; nothing before that is known.
 func (c *client) describeRoutes() string {

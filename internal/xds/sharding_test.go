@@ -21,7 +21,7 @@ const byShard = `
 
 // byShared is where shards share a table.
 var byShared = strings.Replace(byShard, "scope web#00 cluster:a",
-	"scope holder holder table:half\n\tscope web#00 table:half\n\troutes half cluster:a", 1)
+	"scope web#half# table:web#half\n\tscope web#00 table:web#half\n\troutes web#half cluster:a", 1)
 
 // withoutModule is for Envoys that have no such module.
 var withoutModule = strings.Replace(byShard, "shards", "shards bad", 1)
@@ -92,7 +92,7 @@ func TestClientCrosses(t *testing.T) {
 	for _, c := range []struct{ to, want string }{
 		{byShard, "listeners+1-0 routes+1-0 listeners+1-0 scopes+2-0 listeners+0-1"},
 		{byShard, ""},
-		{first, "listeners+1-0 routes+1-0"},
+		{first, "listeners+1-0 routes+1-0 scopes+2-0"},
 	} {
 		e.connect()
 		e.log = nil
@@ -118,7 +118,7 @@ func TestClientScopes(t *testing.T) {
 			"clusters+1-0 endpoints+1-0 scopes+1-0 clusters+0-1",
 		},
 		{"to a shared table", byShard, byShared, "scopes+1-0 routes+1-0 scopes+1-0"},
-		{"from a shared table", byShared, byShard, "scopes+1-0 drained scopes+0-1"},
+		{"from a shared table", byShared, byShard, "scopes+1-0 scopes+0-1"},
 		{"a scope less", byShard, strings.Replace(byShard, "scope web#01 cluster:b", "", 1), "drained scopes+0-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -156,6 +156,37 @@ func TestClientScopesComeBack(t *testing.T) {
 	}
 	if e.drain(); e.has[ScopedRoutes]["web#01"] != nil {
 		t.Error("the scope stays for ever")
+	}
+}
+
+// TestClientScopesStale holds that a scope does not lead to a table of before, which stays where something is rejected, until the Envoy has the
+// new one; nor if that is rejected.
+func TestClientScopesStale(t *testing.T) {
+	const bad = "\n\tlistener other routes:other bad"
+	e := newFakeEnvoy(t)
+	for _, config := range []string{byShared, byShard + bad} {
+		e.set(listed(t, e.now, config))
+		e.run()
+	}
+	for _, half := range []string{"routes web#half cluster:b bad", "routes web#half cluster:b"} {
+		e.set(listed(t, e.now, strings.Replace(byShared, "routes web#half cluster:a", half, 1)+bad))
+		for len(e.inbox) > 0 {
+			isNew := strings.Contains(half, string(e.has[Routes]["web#half"].GetResource().GetValue()))
+			if e.inbox[0].GetTypeUrl() == ScopedRoutes.URL() && !isNew {
+				t.Errorf("with %q a scope goes before its table", half)
+			}
+			e.step()
+		}
+	}
+	if got := string(e.has[ScopedRoutes]["web#00"].GetResource().GetValue()); got != "table:web#half" {
+		t.Errorf("the scope is %q in the end", got)
+	}
+	e.rejects = true // and nothing waits for a scope whose table is not sent, for its cluster is bad
+	e.set(listed(t, e.now, byShard+bad))
+	e.run()
+	e.set(listed(t, e.now, strings.NewReplacer("routes web#half cluster:a", "cluster c bad\n routes web#half cluster:c", "filter:limpet", "filter:limpet v:2").Replace(byShared)+bad))
+	if e.run(); !strings.Contains(string(e.has[Listener]["web"].GetResource().GetValue()), "v:2") {
+		t.Errorf("the listener waits; %q", e.tail())
 	}
 }
 

@@ -25,7 +25,8 @@ func text(t Type, name, content string) *Resource {
 	if t == Routes || t == ScopedRoutes {
 		splitHosts(r, content)
 		r.Whole = strings.Contains(content, "whole")
-		if _, table, isLed := strings.Cut(content, "table:"); isLed && !strings.Contains(content, "holder") {
+		r.LeadHere = func(scope string) *Resource { return text(ScopedRoutes, scope, "table:"+name) }
+		if _, table, isLed := strings.Cut(content, "table:"); isLed && !strings.HasSuffix(name, "#") {
 			r.After = table
 		}
 		for _, word := range strings.Fields(content) {

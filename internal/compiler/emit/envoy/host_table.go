@@ -54,7 +54,7 @@ func (e *emitter) joinTable(t *hostTable, contents [][]byte) []byte {
 	}
 	// It is not refused for a cluster that has yet to come.
 	table = append(table, e.marshalBinary(&routev3.RouteConfiguration{ValidateClusters: wrapperspb.Bool(false)})...)
-	scope := protowire.AppendTag(e.marshalBinary(e.newScope(t.name)), scopeTable, protowire.BytesType)
+	scope := protowire.AppendTag(e.marshalBinary(newScope(t.name)), scopeTable, protowire.BytesType)
 	return protowire.AppendBytes(scope, table)
 }
 

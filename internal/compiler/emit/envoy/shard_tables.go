@@ -213,19 +213,27 @@ func (e *emitter) packShared(s *ShardTables, table string, last *ShardTables) {
 	}
 	s.Tables = e.packTables(s, nil, nil, newTable)
 	for i := range tables {
-		name := sharedName(table, i, tables)
-		holder := e.newScope(name + "#")
-		holder.RouteConfigurationName = name
-		s.Scopes = append(s.Scopes, &Packed{Name: holder.Name, Content: e.marshalBinary(holder)})
+		of := sharedName(table, i, tables)
+		s.Scopes = append(s.Scopes, e.packScope(of+"#", of))
 	}
 	for i := range shards {
-		scope := e.newScope(shardName(table, i))
-		scope.RouteConfigurationName = sharedName(table, i%tables, tables)
-		s.Scopes = append(
-			s.Scopes,
-			&Packed{Name: scope.Name, Content: e.marshalBinary(scope), After: scope.RouteConfigurationName},
-		)
+		scope := e.packScope(shardName(table, i), sharedName(table, i%tables, tables))
+		scope.After = sharedName(table, i%tables, tables)
+		s.Scopes = append(s.Scopes, scope)
 	}
+}
+
+// packScope packs a scope that leads to a table.
+func (e *emitter) packScope(name, table string) *Packed {
+	scope := newScope(name)
+	scope.RouteConfigurationName = table
+	return &Packed{Name: name, Content: e.marshalBinary(scope)}
+}
+
+// LeadScope is the scope of a name that leads to a table.
+func LeadScope(name, table string) (*Packed, error) {
+	e := &emitter{}
+	return e.packScope(name, table), e.err
 }
 
 // packTables packs a table for each list of hosts, but for those whose lists have not changed: they are what they were.
@@ -274,7 +282,7 @@ func sharedName(table string, number, tables int) string {
 // scopeTable is the number of ScopedRouteConfiguration's field for a table.
 const scopeTable = 5
 
-func (e *emitter) newScope(name string) *routev3.ScopedRouteConfiguration {
+func newScope(name string) *routev3.ScopedRouteConfiguration {
 	return &routev3.ScopedRouteConfiguration{
 		Name: name,
 		Key: &routev3.ScopedRouteConfiguration_Key{Fragments: []*routev3.ScopedRouteConfiguration_Key_Fragment{
