@@ -23,6 +23,7 @@ func (b *builder) layOutPorts() []Port {
 		port.Hosts = b.layOutHosts(key, domains)
 		ports = append(ports, port)
 	}
+	b.chooseSharded(ports)
 	return ports
 }
 

@@ -36,6 +36,8 @@ type Port struct {
 	// TLS says that all of its listeners speak TLS; else none does. UDP says that it takes datagrams.
 	TLS, UDP bool
 	Hosts    []Host
+	// Sharded are the server names whose sites have shards; "*" for that of a port without TLS.
+	Sharded []string
 	// Trusted are the proxies before it that are believed.
 	Trusted []netip.Prefix
 	// ProxyTLSPorts are their ports at which TLS ends, where they speak the PROXY protocol; none if they do not.

@@ -81,6 +81,8 @@ type Listener struct {
 	// Stream is where connections go as they come, in place of Hosts; with UDP datagrams.
 	Stream *Stream
 	UDP    bool
+	// Sharded are the domains of TLSHosts that have a table for each shard of their hosts; "*" for that of Hosts.
+	Sharded []string
 	// TrustedProxies are the addresses of those before it whose word on the client's address and protocol is believed.
 	// They matter without TLS only.
 	TrustedProxies []netip.Prefix

@@ -12,7 +12,7 @@ import (
 const statusMisdirected = 421
 
 func (l *lowerer) lowerListener(p gateway.Port) ir.Listener {
-	listener := ir.Listener{Gateway: p.Gateway, Address: p.Address, Port: p.Number, UDP: p.UDP}
+	listener := ir.Listener{Gateway: p.Gateway, Address: p.Address, Port: p.Number, UDP: p.UDP, Sharded: p.Sharded}
 	for _, c := range listClients([]gateway.Port{p}) {
 		if c != nil {
 			listener.ClientCertificates = append(listener.ClientCertificates, *c)

@@ -22,9 +22,10 @@ import (
 
 // site is a part of a listener with routes of its own: with TLS what one server name leads to, else all of it.
 type site struct {
-	name  string // of its routes
-	port  uint16
-	hosts []ir.Host
+	name       string // of its routes
+	serverName string // of TLS; "*" without
+	port       uint16
+	hosts      []ir.Host
 }
 
 func listenerName(l ir.Listener) string {
@@ -54,12 +55,12 @@ func listSites(l ir.Listener) []site {
 	case l.Stream != nil:
 		return nil
 	case len(l.TLSHosts) == 0:
-		return []site{{name: name, port: l.Port, hosts: l.Hosts}}
+		return []site{{name, "*", l.Port, l.Hosts}}
 	}
 	sites := make([]site, 0, len(l.TLSHosts))
 	for _, h := range l.TLSHosts {
 		if h.Stream == nil {
-			sites = append(sites, site{name + "/" + h.Domain, l.Port, h.Hosts})
+			sites = append(sites, site{name + "/" + h.Domain, h.Domain, l.Port, h.Hosts})
 		}
 	}
 	return sites

@@ -55,16 +55,12 @@ func listShards(h *ir.Host) (all []uint8) {
 	return slices.Compact(all)
 }
 
-// mostSharded is how many of a Gateway's sites have shards, which are Envoy's to keep even where they have no routes.
-const mostSharded = 16
-
-// listSharded names those that have. With TLS for one server name there is no more than a host or two.
+// listSharded names the sites that have shards.
 func listSharded(listeners []ir.Listener) map[string]bool {
 	all := map[string]bool{}
 	for _, l := range listeners {
 		for _, s := range listSites(l) {
-			isForOne := len(l.TLSHosts) > 0 && !strings.HasPrefix(strings.TrimPrefix(s.name, listenerName(l)+"/"), "*")
-			if !isForOne && len(all) < mostSharded {
+			if slices.Contains(l.Sharded, s.serverName) {
 				all[s.name] = true
 			}
 		}
