@@ -101,8 +101,8 @@ e2e-istio: build dist/liblimpet.so ## run the tests on Istio's own discovery ser
 	../../bin/e2e-istio.test -test.timeout 30m
 
 .PHONY: e2e-kubernetes
-e2e-kubernetes: build bin/gotest ## run "limpet serve" on a real API server, with real Envoys (as root; the first build takes minutes)
-	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" && cd e2e/kubernetes && ../../bin/gotest -count=1 -timeout 20m
+e2e-kubernetes: build bin/gotest ## run "limpet serve" on a real API server, with real Envoys (as root; the first build takes minutes); TESTS as below
+	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" && cd e2e/kubernetes && ../../bin/gotest -count=1 -timeout 20m $(if $(TESTS),-run '$(TESTS)')
 
 .PHONY: bench-serve
 bench-serve: build ## measure "limpet serve" on a real API server with thousands of routes, half an hour; LIMPET_SHAPES=5000/1 is a part (as root)
@@ -273,7 +273,7 @@ lint: ## golangci-lint with .golangci.yml (builds the linter the first time: min
 	@lint=$$(tools/setup.sh lint) && LINES_SHOWN=500 tools/step.sh "linting (a minute or more the first time)" "$$lint" run ./...
 
 .PHONY: reproduce
-reproduce: ## build limpet.wasm and liblimpet.so twice, in different places with fresh caches, and compare
+reproduce: ## build limpet.wasm and liblimpet.so in another place with fresh caches, and compare with dist, or another build
 	@tools/reproduce.sh
 
 # VULNDB=file:///PATH reads a copy of the data. Modules of tests that bring a control plane of their own are looked at, too.
