@@ -93,8 +93,7 @@ func listNearBudgets(usage gateway.Usage, budget gateway.Budget) (near []Problem
 // buildStatuses writes statuses from what was decided and reported. It gives all that there is to say, too.
 func (o *Options) buildStatuses(in status.Input, rep *report.Report, servesNothing bool) (*CheckResult, []Problem) {
 	served := cmp.Or(o.served(), &Served{})
-	reportRejected(&in, served, rep)
-	reportParameters(&in, served, rep)
+	reportServed(&in, served, rep)
 	in.Problems, in.Proxies = rep.Problems(), served.Proxies
 	in.Unacknowledged, in.Ended = served.Unacknowledged, served.Ended
 	in.Current, in.Now = o.CurrentStatus, o.Time
@@ -135,24 +134,14 @@ func (j *analysis) reportDifferences(o *Options) error {
 	return nil
 }
 
-// reportRejected warns of Gateways some of whose configuration an Envoy has not taken.
-func reportRejected(in *status.Input, served *Served, rep *report.Report) {
+// reportServed warns of Gateways some of whose configuration an Envoy has not taken, and of parametersRefs of Gateways
+// and classes that lead to nothing.
+func reportServed(in *status.Input, served *Served, rep *report.Report) {
 	for _, g := range in.Attachments.Gateways {
 		if words := served.Rejected[g.Gateway.Key()]; words != "" {
-			rep.WarnForAt(
-				report.EnvoyRejects,
-				g.Gateway,
-				status.ReasonRejected,
-				"",
-				"an Envoy does not take all of its configuration: "+words,
-			)
+			rep.WarnForAt(report.EnvoyRejects, g.Gateway, status.ReasonRejected, "",
+				"an Envoy does not take all of its configuration: "+words)
 		}
-	}
-}
-
-// reportParameters warns of parametersRefs of Gateways and classes that lead to nothing.
-func reportParameters(in *status.Input, served *Served, rep *report.Report) {
-	for _, g := range in.Attachments.Gateways {
 		if words := served.Proxies[g.Gateway.Key()].Invalid; words != "" {
 			rep.WarnForAt(report.InvalidParameters, g.Gateway, string(gatewayv1.GatewayReasonInvalidParameters),
 				"spec.infrastructure.parametersRef", words)
@@ -163,13 +152,8 @@ func reportParameters(in *status.Input, served *Served, rep *report.Report) {
 			continue
 		}
 		if words := served.ClassParameters[c.Name]; words != "" {
-			rep.WarnForAt(
-				report.InvalidParameters,
-				c,
-				string(gatewayv1.GatewayClassReasonInvalidParameters),
-				"spec.parametersRef",
-				words,
-			)
+			rep.WarnForAt(report.InvalidParameters, c, string(gatewayv1.GatewayClassReasonInvalidParameters),
+				"spec.parametersRef", words)
 		}
 	}
 }

@@ -128,11 +128,6 @@ func (o *Options) listFatal(rep *report.Report, servesNothing bool, passedOver m
 	return nil
 }
 
-// refusesUnreadable tells whether nothing is to come out because there are files that can't be read.
-func (o *Options) refusesUnreadable(rep *report.Report) bool {
-	return len(rep.Unreadable()) > 0 && (o.Strict || o.HoldInvalid)
-}
-
 // servesNothing reports whether a proxy would listen nowhere. What a control plane serves besides is not known.
 func (j *analysis) servesNothing() bool {
 	return j.Plan.Proxy != nil && len(j.Plan.Proxy.Listeners) == 0
@@ -163,16 +158,27 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.refusesUnreadable(j.rep) {
+	if len(j.rep.Unreadable()) > 0 && (o.Strict || o.HoldInvalid) {
 		return nil, j.rep.Errors(o.Strict) // what follows from that would only distract
 	}
 	j.objects.Controller = gatewayv1.GatewayController(o.ControllerName)
-	j.followSelection(o)
-	j.Part = pipeline.Run(pipeline.Input{
+	in := pipeline.Input{
 		Settings: o.pipelineSettings(settings), Objects: j.objects,
 		Listening: o.listening(settings, newOrder(sources, j.objects)),
-		HeldNames: o.heldNames(), Selection: j.selection, Draining: o.newDraining(), Owners: o.newOwners(), Nodes: o.nodes(),
-	}, j.rep)
+	}
+	if o.Holders != nil {
+		in.HeldNames = o.Holders.names
+	}
+	if s := o.served(); s != nil {
+		j.selection = s.Selection.Follow(j.objects, o.Time)
+		backend.ReportUnseenPods(j.objects, j.rep)
+		in.Selection, in.Nodes = j.selection, s.Nodes
+		in.Draining = &lower.Draining{Now: o.Time, Since: s.Draining}
+		if in.Owners = s.Owners; in.Owners == nil {
+			in.Owners = lower.Owners{} // nothing is remembered yet
+		}
+	}
+	j.Part = pipeline.Run(in, j.rep)
 	if j.Plan.Proxy != nil {
 		if o.Target != TargetEnvoy {
 			j.adviseAddresses()
@@ -180,14 +186,6 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 		slices.SortFunc(j.Plan.Proxy.Policies, func(a, b policyconfig.Policy) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return j, nil
-}
-
-// followSelection follows what Services select, where that is remembered.
-func (j *analysis) followSelection(o *Options) {
-	if known, watched := o.selection(); watched {
-		j.selection = known.Follow(j.objects, o.Time)
-		backend.ReportUnseenPods(j.objects, j.rep)
-	}
 }
 
 // adviseAddresses is for targets that know nothing of pods.

@@ -156,10 +156,6 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 // listFiles lists the names of the sources, in their order.
 func (f *Follower) listFiles() []string { return slices.Sorted(f.state.Store().Names()) }
 
-func sayingOf(p Problem) report.Statement {
-	return report.Statement{Object: p.Object, Path: p.Path, Message: p.Message}
-}
-
 // Result is the whole of it, as Compile gives it. It can be asked for until the next change. What has not changed is
 // the same value as in the last Result that was asked for.
 func (u *Update) Result() (*Result, error) {

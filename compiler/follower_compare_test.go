@@ -25,10 +25,10 @@ func newFollower(t *testing.T, o Options) *Follower {
 func compareFollowed(t *testing.T, name string, f *Follower, sources []Source, o Options) error {
 	t.Helper()
 	want, refused := Compile(sources, o)
-	c := Changes{Keys: o.Keys, Time: o.Time}
-	c.Draining = *drainingOf(o)
-	c.Selection, _ = o.selection()
-	c.Nodes = o.nodes()
+	served := o.served()
+	c := Changes{
+		Keys: o.Keys, Time: o.Time, Draining: served.Draining, Selection: served.Selection, Nodes: served.Nodes,
+	}
 	update, err := f.Replace(sources, c)
 	if fmt.Sprint(err) != fmt.Sprint(refused) {
 		t.Errorf("%s: followed %v\nfrom scratch %v", name, err, refused)

@@ -44,7 +44,9 @@ type faultOf struct {
 	report.Statement
 }
 
-func newFaultOf(p Problem) faultOf { return faultOf{p.File, sayingOf(p)} }
+func newFaultOf(p Problem) faultOf {
+	return faultOf{p.File, report.Statement{Object: p.Object, Path: p.Path, Message: p.Message}}
+}
 
 func (f *Follower) acceptInvalid(invalid Errors) {
 	f.accepted = map[faultOf]bool{}

@@ -14,7 +14,7 @@ type mirror struct{ known map[report.Statement]bool }
 func newMirror(r *Result) *mirror {
 	m := &mirror{known: map[report.Statement]bool{}}
 	for _, p := range r.Warnings {
-		m.known[sayingOf(p)] = true
+		m.known[newFaultOf(p).Statement] = true
 	}
 	return m
 }
@@ -27,7 +27,7 @@ func (m *mirror) see(t *testing.T, name string, u *Update, r *Result) *mirror {
 		return now
 	}
 	for _, p := range u.NewWarnings {
-		if known := sayingOf(p); m.known[known] || !now.known[known] {
+		if known := newFaultOf(p).Statement; m.known[known] || !now.known[known] {
 			t.Errorf("%s: said to be new: %s", name, p)
 		}
 	}
@@ -37,7 +37,7 @@ func (m *mirror) see(t *testing.T, name string, u *Update, r *Result) *mirror {
 			added--
 		}
 	}
-	isSame := func(a, b Problem) bool { return sayingOf(a) == sayingOf(b) }
+	isSame := func(a, b Problem) bool { return newFaultOf(a).Statement == newFaultOf(b).Statement }
 	if reported := len(slices.CompactFunc(slices.Clone(u.NewWarnings), isSame)); reported != added {
 		t.Errorf("%s: told of %d new problems, not of %d: %v", name, reported, added, u.NewWarnings)
 	}

@@ -124,8 +124,8 @@ func applyWorld(t *testing.T, name string, f *Follower, world, changed []*worldO
 		}
 	}
 	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Name, b.Name) }) // as a follower has them
-	known, _ := o.selection()
-	c := Changes{Time: o.Time, Draining: *drainingOf(o), Selection: known, Scopes: o.served().Scopes}
+	served := o.served()
+	c := Changes{Time: o.Time, Draining: *drainingOf(o), Selection: served.Selection, Scopes: served.Scopes}
 	for _, object := range changed {
 		if object.gone {
 			c.Removed = append(c.Removed, object.name)

@@ -102,11 +102,3 @@ func (o *Options) listening(s parsedOptions, order *seniority.Order) gateway.Lis
 	}
 	return l
 }
-
-// heldNames are the sessions' names in the last result.
-func (o *Options) heldNames() policy.HeldNames {
-	if o.Holders == nil {
-		return nil
-	}
-	return o.Holders.names
-}

@@ -12,7 +12,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/istio"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/plugin"
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
-	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
@@ -197,41 +196,6 @@ func (o *Options) served() *Served {
 
 // areApart tells whether each Gateway has proxies of its own.
 func (o *Options) areApart() bool { return o.served() != nil && !o.served().Together }
-
-// newDraining is what is known of hosts that terminate; nil for nothing.
-func (o *Options) newDraining() *lower.Draining {
-	if o.served() == nil {
-		return nil
-	}
-	return &lower.Draining{Now: o.Time, Since: o.served().Draining}
-}
-
-// newOwners is what is remembered of addresses; nil where nobody does.
-func (o *Options) newOwners() lower.Owners {
-	switch {
-	case o.served() == nil:
-		return nil
-	case o.served().Owners == nil:
-		return lower.Owners{}
-	}
-	return o.served().Owners
-}
-
-// nodes are the machines of the cluster; nil where they are not known.
-func (o *Options) nodes() *Nodes {
-	if o.served() == nil {
-		return nil
-	}
-	return o.served().Nodes
-}
-
-// selection is which pods Services are known to select and to have left; false where nobody watches pods.
-func (o *Options) selection() (known *Selection, watched bool) {
-	if o.served() == nil {
-		return nil, false
-	}
-	return o.served().Selection, true
-}
 
 // admissionOptions are those of package resource.
 func (o *Options) admissionOptions(settings parsedOptions) resource.Options {

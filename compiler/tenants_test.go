@@ -310,7 +310,7 @@ func compareProblems(namespace string, alone, all []Problem) (different []string
 	list := func(problems []Problem) (texts []string) {
 		for _, p := range problems {
 			if strings.Contains(p.Object, " "+namespace+"/") {
-				texts = append(texts, fmt.Sprint(sayingOf(p)))
+				texts = append(texts, fmt.Sprint(newFaultOf(p).Statement))
 			}
 		}
 		slices.Sort(texts)
