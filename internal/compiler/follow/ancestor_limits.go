@@ -106,7 +106,7 @@ func (s *State) listOverLimit(ref object.Ref) []object.Ref {
 
 // tellWithout says of a policy on which Gateways it has no effect.
 func (s *State) tellWithout(ref object.Ref, without []object.Ref) {
-	s.reported.remove(s.ancestorLimits.reports[ref])
+	s.reported.count(s.ancestorLimits.reports[ref], -1)
 	delete(s.ancestorLimits.reports, ref)
 	if len(without) == 0 {
 		return
@@ -114,7 +114,7 @@ func (s *State) tellWithout(ref object.Ref, without []object.Ref) {
 	rep := &report.Report{}
 	ancestors.Tell(s.findPolicy(ref), without, rep)
 	s.ancestorLimits.reports[ref] = rep
-	s.reported.add(rep)
+	s.reported.count(rep, 1)
 }
 
 // findPolicy gives a policy by its name.

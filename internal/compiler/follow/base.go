@@ -52,7 +52,7 @@ func (s *State) updateBase(m Environment) {
 		s.merged.setSites(now.listeners, func(string) bool { return true })
 	} else {
 		s.gone = append(s.gone, before.streams)
-		s.reported.remove(&before.report)
+		s.reported.count(&before.report, -1)
 		s.markBase(before, -1)
 		s.merged.removeStreams(before)
 		s.markPlaces(before.shared.Places, now.shared.Places)
@@ -63,7 +63,7 @@ func (s *State) updateBase(m Environment) {
 		s.merged.setSites(now.listeners, func(key string) bool { return others[key] })
 	}
 	s.marks.base = false // whatever was marked with the groups
-	s.reported.add(&now.report)
+	s.reported.count(&now.report, 1)
 	s.markBase(now, 1)
 	s.merged.addStreams(now)
 	if before == nil || before.context != now.context || !maps.Equal(before.streams.taken, now.streams.taken) {

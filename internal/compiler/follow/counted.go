@@ -61,6 +61,15 @@ func count[K comparable](counts map[K]int, key K, by int) {
 	}
 }
 
+// put keeps a value that is present by its key, or forgets it.
+func put[K comparable, V any](m map[K]V, key K, value V, present bool) {
+	if present {
+		m[key] = value
+	} else {
+		delete(m, key)
+	}
+}
+
 // manyTouched is from how many touched items on an order is made again, not mended.
 const manyTouched = 256
 

@@ -103,9 +103,9 @@ func (s *State) rechoose(g *group, places map[int]bool, backends map[string]*bac
 		now := c.Rechoose(backends, m.draining(), m.knownOwners())
 		s.merged.replaceCluster(c, &now)
 		*c = now
-		setMember(g.part.temporary, at, now.Remembered.IsTemporary())
+		put(g.part.temporary, at, true, now.Remembered.IsTemporary())
 	}
-	setMember(s.groups.temporary, g, len(g.part.temporary) > 0)
+	put(s.groups.temporary, g, true, len(g.part.temporary) > 0)
 }
 
 // listDestinations lists those that are ports of a Service.

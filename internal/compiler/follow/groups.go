@@ -128,12 +128,12 @@ func (s *State) addGroup(g *group, p *groupPart) {
 	for _, ref := range g.routes {
 		s.groups.byRoute[ref] = g
 	}
-	setMember(s.groups.temporary, g, len(p.temporary) > 0)
+	put(s.groups.temporary, g, true, len(p.temporary) > 0)
 	s.askers.note(g, true)
 	s.ancestorLimits.count(p.reach, 1)
 	s.merged.addPart(p)
 	s.markPart(g, 1)
-	s.reported.add(p.report)
+	s.reported.count(p.report, 1)
 }
 
 // removeGroup takes a group out of what all come to.
@@ -150,5 +150,5 @@ func (s *State) removeGroup(g *group) {
 	s.ancestorLimits.count(g.part.reach, -1)
 	s.merged.removePart(g.part)
 	s.markPart(g, -1)
-	s.reported.remove(g.part.report)
+	s.reported.count(g.part.report, -1)
 }

@@ -68,24 +68,11 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 // isTarget tells whether a policy that the base reads for all names an object as its target.
 func (o *inventory) isTarget(ref object.Ref) bool { return len(o.targetedBy[ref]) > 0 }
 
-// countVerifying counts an object among those of a namespace that want hosts to show who they are, for that takes
-// Secrets or ConfigMaps.
-func (o *inventory) countVerifying(namespace string, verifies, present bool) {
-	switch {
-	case !verifies:
-	case present:
-		count(o.verifying, namespace, 1)
-	default:
-		count(o.verifying, namespace, -1)
-	}
-}
-
-// setStream keeps a route of connections, or forgets it.
-func (o *inventory) setStream(route *gateway.Route, present bool) {
-	if ref := route.Ref(); present {
-		o.streams[ref] = route
-	} else {
-		delete(o.streams, ref)
+// countVerifying counts an object in or out among those of a namespace that want hosts to show who they are, for that
+// takes Secrets or ConfigMaps.
+func (o *inventory) countVerifying(namespace string, verifies bool, by int) {
+	if verifies {
+		count(o.verifying, namespace, by)
 	}
 }
 

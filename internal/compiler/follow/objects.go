@@ -35,18 +35,18 @@ func (s *State) take(gone, came *resource.Objects) {
 		s.noteChanges(some)
 	}
 	for i, some := range []*resource.Objects{gone, came} {
-		present := i == 1
+		present, by := i == 1, 2*i-1
 		s.takeTargets(some, present)
 		s.selected.take(some, present)
 		for _, r := range slices.Concat(some.Routes, some.HostRoutes) {
-			s.objects.countVerifying(r.Namespace, r.Verifies(), present)
+			s.objects.countVerifying(r.Namespace, r.Verifies(), by)
 			s.takeRoute(r, present)
 		}
 		for _, b := range some.Backends {
-			s.objects.countVerifying(b.Namespace, b.Value.Validation() != nil, present)
+			s.objects.countVerifying(b.Namespace, b.Value.Validation() != nil, by)
 		}
 		for _, p := range some.BackendTLS {
-			s.objects.countVerifying(p.Namespace, true, present)
+			s.objects.countVerifying(p.Namespace, true, by)
 		}
 		for _, o := range some.Services {
 			s.takeService(o, present)
@@ -93,17 +93,15 @@ func (s *State) takeRoute(route *gateway.Route, present bool) {
 	s.layout.changed[ref] = true
 	if resource.IsStreamRoute(route.Value.Kind) {
 		s.marks.base = true
-		o.setStream(route, present)
+		put(o.streams, ref, route, present)
 		return
 	}
 	s.marks.routes[ref] = true
-	if !present {
-		delete(o.routes, ref)
+	if put(o.routes, ref, route, present); present {
+		o.graph.Set(ref, s.newNode(route))
+	} else {
 		o.graph.Remove(ref)
-		return
 	}
-	o.routes[ref] = route
-	o.graph.Set(ref, s.newNode(route))
 }
 
 // visitBackends visits what a route leads to, be it there or not.
@@ -132,11 +130,7 @@ func visitBackends(route *gateway.Route, visit func(ref gatewayv1.BackendRef, na
 
 // takeService keeps a Service, or forgets it.
 func (s *State) takeService(o *service, present bool) {
-	if present {
-		s.objects.services[o.Key()] = o
-	} else {
-		delete(s.objects.services, o.Key())
-	}
+	put(s.objects.services, o.Key(), o, present)
 	s.objects.noteNamespace(o.Namespace, o.Key())
 	s.objects.local.Set(o.Key(), o.Ref(), present && o.Value.Spec.Type == corev1.ServiceTypeExternalName)
 }
@@ -173,11 +167,7 @@ func hasEndpointAt(o *endpointSlice, is func(netip.Addr) bool) bool {
 // takePolicy keeps a policy with its targets, or forgets it, and marks its own part.
 func (s *State) takePolicy(p *sessionPolicy, present bool) {
 	s.marks.policies[p] = true
-	if present {
-		s.objects.policies[p.Ref()] = p
-	} else {
-		delete(s.objects.policies, p.Ref())
-	}
+	put(s.objects.policies, p.Ref(), p, present)
 	for _, at := range precedence.ListTargets(p.Namespace, &p.Value.Spec) {
 		s.objects.policiesAt.Set(at.Target.Ref, p, present)
 		if isListening(at.Target.Ref) {
@@ -188,7 +178,7 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 
 // takeRefused keeps that an object is no good, or forgets it.
 func (s *State) takeRefused(ref object.Ref, present bool) {
-	setMember(s.objects.refused, ref, present)
+	put(s.objects.refused, ref, true, present)
 	s.objects.targets.SetRefused(ref, present)
 	for p := range s.objects.policiesAt[ref] {
 		s.marks.policies[p] = true

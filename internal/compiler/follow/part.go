@@ -75,7 +75,7 @@ func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*
 	p.clusters, p.destinations, p.policies = made.Clusters, made.Destinations, made.Config.Policies
 	p.temporary = map[int]bool{}
 	for i := range p.clusters {
-		setMember(p.temporary, i, p.clusters[i].Remembered.IsTemporary())
+		put(p.temporary, i, true, p.clusters[i].Remembered.IsTemporary())
 	}
 	p.cookies = s.listCookies(made.Decisions)
 	p.soleHosts, p.sessions = made.Topology.SoleHosts(), made.Decisions.Sessions()

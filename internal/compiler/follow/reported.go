@@ -23,25 +23,18 @@ func newReported(mark func(object.Ref)) reported {
 	}
 }
 
-func (s *reported) add(rep *report.Report) {
-	rep.VisitProblems(func(w report.Statement, e report.Entry) {
-		s.counted.add(w, 1)
-		s.last[w] = e
-		if e.IsOfStatus() {
-			s.about.Add(e.Ref(), rep)
-			s.mark(e.Ref())
-		}
-	})
-}
-
-func (s *reported) remove(rep *report.Report) {
+// count counts what a report says in or out; nil says nothing.
+func (s *reported) count(rep *report.Report, by int) {
 	if rep == nil {
 		return
 	}
 	rep.VisitProblems(func(w report.Statement, e report.Entry) {
-		s.counted.add(w, -1)
+		s.counted.add(w, by)
+		if by > 0 {
+			s.last[w] = e
+		}
 		if e.IsOfStatus() {
-			s.about.Remove(e.Ref(), rep)
+			s.about.Set(e.Ref(), rep, by > 0)
 			s.mark(e.Ref())
 		}
 	})

@@ -29,23 +29,15 @@ func newSelected() selected {
 // take notes the pods and policies that came or went.
 func (s *selected) take(some *resource.Objects, present bool) {
 	for _, p := range some.Pods {
-		setMember(s.pods, p, present)
+		put(s.pods, p, true, present)
 	}
 	for _, p := range some.SessionPolicies {
 		if backend.KeepsPods(&p.Value.Spec) {
-			setMember(s.keeping, p, present)
+			put(s.keeping, p, true, present)
 			s.stale = true
 		}
 	}
 	s.stale = s.stale || len(some.Pods)+len(some.Slices) > 0
-}
-
-func setMember[T comparable](set map[T]bool, member T, present bool) {
-	if present {
-		set[member] = true
-	} else {
-		delete(set, member)
-	}
 }
 
 // updateSelection follows what Services select, and marks the routes that lead to those that have left other pods than
@@ -71,8 +63,8 @@ func (s *State) updateSelection(m Environment) {
 	for _, service := range (*backend.Selection)(nil).ListChanged(s.selected.now) {
 		s.selected.left[service] = true
 	}
-	s.reported.remove(&s.selected.report)
+	s.reported.count(&s.selected.report, -1)
 	s.selected.report = report.Report{}
 	backend.ReportUnseenPods(input, &s.selected.report)
-	s.reported.add(&s.selected.report)
+	s.reported.count(&s.selected.report, 1)
 }

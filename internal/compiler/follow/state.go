@@ -114,24 +114,24 @@ func (s *State) Set(sources []read.Source) error {
 		names[source.Name] = true
 	}
 	for name := range names {
-		s.reported.remove(s.store.ReportOf(name))
+		s.reported.count(s.store.ReportOf(name), -1)
 	}
 	err := s.store.Set(sources)
 	for name := range names {
-		s.reported.add(s.store.ReportOf(name))
+		s.reported.count(s.store.ReportOf(name), 1)
 	}
 	return err
 }
 
 // Remove takes a source out.
 func (s *State) Remove(name string) {
-	s.reported.remove(s.store.ReportOf(name))
+	s.reported.count(s.store.ReportOf(name), -1)
 	s.store.Remove(name)
 }
 
 // Update brings everything up to date with the objects. The error is a fault of this program.
 func (s *State) Update(m Environment) error {
-	if err := s.store.ResolveNames(m.Files, s.reported.remove, s.reported.add); err != nil {
+	if err := s.store.ResolveNames(m.Files, s.reported.count); err != nil {
 		return err
 	}
 	s.take(s.store.TakeChanges())
@@ -149,7 +149,7 @@ func (s *State) Update(m Environment) error {
 func (s *State) updateAttached() {
 	var marked []*sessionPolicy
 	for p := range s.marks.policies {
-		s.reported.remove(s.attached[p])
+		s.reported.count(s.attached[p], -1)
 		delete(s.attached, p)
 		delete(s.attachments, p)
 		delete(s.ancestorLimits.taken, p.Ref())
@@ -176,7 +176,7 @@ func (s *State) updateAttached() {
 		s.attachments[marked[i]] = r.attachments
 		if !r.rep.Silent() {
 			s.attached[marked[i]] = r.rep
-			s.reported.add(r.rep)
+			s.reported.count(r.rep, 1)
 		}
 	}
 	s.marks.policies = map[*sessionPolicy]bool{}

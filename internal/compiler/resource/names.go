@@ -115,9 +115,9 @@ func (n sourcesByName) remove(s *storedSource) {
 }
 
 // ResolveNames resolves a name that several sources have: the first source has it, in an order that
-// is asked for only where there is such a name. It visits what there was to say of sources that had, or have, a
-// document of which another has the name, and what there is to say of them now.
-func (s *Store) ResolveNames(order func() []string, was, now func(*report.Report)) error {
+// is asked for only where there is such a name. It counts what there was to say of sources that had, or have, a
+// document of which another has the name, by -1, and what there is to say of them now, by 1.
+func (s *Store) ResolveNames(order func() []string, count func(rep *report.Report, by int)) error {
 	if len(s.names.shared)+len(s.names.overruled) == 0 {
 		return nil
 	}
@@ -130,9 +130,9 @@ func (s *Store) ResolveNames(order func() []string, was, now func(*report.Report
 			return err
 		}
 		next.alone = source.alone
-		was(&source.rep)
+		count(&source.rep, -1)
 		s.replace(next)
-		now(&next.rep)
+		count(&next.rep, 1)
 	}
 	return nil
 }

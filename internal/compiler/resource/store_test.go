@@ -91,8 +91,8 @@ func TestResolveNames(t *testing.T) {
 	}
 	for _, order := range [][]string{{"a", "b"}, {"b", "a"}, {"b", "a"}, {"a", "b"}} {
 		visited := 0
-		visit := func(*report.Report) { visited++ }
-		if err := s.ResolveNames(func() []string { return order }, visit, visit); err != nil {
+		visit := func(*report.Report, int) { visited++ }
+		if err := s.ResolveNames(func() []string { return order }, visit); err != nil {
 			t.Fatal(err)
 		}
 		if first, other := s.sources[order[0]].objects.Services, s.sources[order[1]].objects.Services; len(first) != 1 || len(other) != 0 {
