@@ -75,7 +75,8 @@ type Update struct {
 	Ended map[object.Ref]Ended
 
 	follower *Follower
-	keys     follow.Keys
+	keys     policyconfig.Keys
+	scopes   *ScopeKeys
 	result   *Result // once it is made
 	complete bool    // it has what there is to say, too
 }
@@ -130,7 +131,7 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 	}
 	f.options.Envoy.Unusable = c.Unusable
 	if c.Files == nil {
-		c.Files = f.listFiles
+		c.Files = func() []string { return slices.Sorted(f.state.Store().Names()) }
 	}
 	err := f.state.Update(follow.Environment{
 		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Nodes: c.Nodes,
@@ -144,17 +145,16 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 		return nil, problems
 	}
 	f.acceptInvalid(invalid)
-	u := &Update{follower: f, keys: follow.Keys{Keys: c.Keys, Scopes: c.Scopes}, Whole: f.last == nil}
+	u := &Update{
+		follower: f, keys: c.Keys, scopes: c.Scopes, Whole: f.last == nil, Selection: f.state.Selection(),
+		Ended: f.listEnded(c),
+	}
 	if u.NewWarnings, u.OtherStatuses, err = f.state.Finish(); err != nil {
 		return nil, err
 	}
-	u.OtherPods, u.Selection, u.Ended = f.state.TakeOtherPods(), f.state.Selection(), f.takeEnded(c)
-	f.last, f.refused = u, false
+	u.OtherPods, f.last, f.refused = f.state.TakeOtherPods(), u, false
 	return u, nil
 }
-
-// listFiles lists the names of the sources, in their order.
-func (f *Follower) listFiles() []string { return slices.Sorted(f.state.Store().Names()) }
 
 // Result is the whole of it, as Compile gives it. It can be asked for until the next change. What has not changed is
 // the same value as in the last Result that was asked for.
@@ -179,7 +179,7 @@ func (u *Update) Configuration() (*Result, error) {
 	r := &Result{PrivateKeys: state.HasPrivateKeys(), Unacknowledged: state.IsUnacknowledged(), Selection: u.Selection}
 	r.Draining, r.Until = state.Draining()
 	var err error
-	r.Served, err = state.Served(u.keys, u.follower.options.served().telemetryOf)
+	r.Served, err = state.Served(u.keys, u.scopes, u.follower.options.served().telemetryOf)
 	r.LongestUnused, u.result = state.LongestUnused(), r
 	return r, err
 }

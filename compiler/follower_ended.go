@@ -15,8 +15,8 @@ type RetiredKey struct {
 	Unused time.Duration
 }
 
-// takeEnded gives what changes have ended of routes' sessions since this was last asked for.
-func (f *Follower) takeEnded(c Changes) map[object.Ref]Ended {
+// listEnded gives what changes have ended of routes' sessions, before they are finished.
+func (f *Follower) listEnded(c Changes) map[object.Ref]Ended {
 	all := map[object.Ref]Ended{}
 	note := func(e policy.EndedSessions, edit Ended) {
 		ref := e.Route.Ref()
@@ -26,7 +26,7 @@ func (f *Follower) takeEnded(c Changes) map[object.Ref]Ended {
 		}
 		all[ref] = all[ref].Add(edit)
 	}
-	for _, e := range f.state.TakeEnded() {
+	for _, e := range f.state.ListEnded() {
 		file, line := e.Route.Locate(e.Path())
 		note(e, Ended{Why: []string{e.Path() + ": " + e.Why}, File: file, Line: line})
 	}

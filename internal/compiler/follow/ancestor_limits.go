@@ -17,8 +17,6 @@ type ancestorLimits struct {
 	// reached are the Gateways on which policies have no effect, and reports say so.
 	reached map[object.Ref]map[object.Ref]bool
 	reports map[object.Ref]*report.Report
-	// taken counts the ancestors in the status of session policies besides; the base has those of other policies.
-	taken map[object.Ref]int
 	// changed are the policies of which this may not be as it was.
 	changed map[object.Ref]bool
 }
@@ -29,7 +27,7 @@ type reaching struct{ groups, own int }
 func newAncestorLimits() *ancestorLimits {
 	return &ancestorLimits{
 		reach: map[object.Ref]map[object.Ref]reaching{}, reached: map[object.Ref]map[object.Ref]bool{},
-		reports: map[object.Ref]*report.Report{}, taken: map[object.Ref]int{}, changed: map[object.Ref]bool{},
+		reports: map[object.Ref]*report.Report{}, changed: map[object.Ref]bool{},
 	}
 }
 
@@ -71,7 +69,11 @@ func (s *State) updateAncestorLimits(pending map[object.Ref]bool) {
 		s.tellWithout(ref, without)
 		if now := ancestors.NewSet(without); !maps.Equal(now, r.reached[ref]) {
 			others[ref] = true
-			s.markReached(r.reached[ref], now)
+			for _, some := range []map[object.Ref]bool{r.reached[ref], now} {
+				for g := range some {
+					s.statuses.mark(g)
+				}
+			}
 			if r.reached[ref] = now; len(now) == 0 {
 				delete(r.reached, ref)
 			}
@@ -96,12 +98,8 @@ func (s *State) listOverLimit(ref object.Ref) []object.Ref {
 	for g, n := range s.ancestorLimits.reach[ref] {
 		gateways[g] = n.own > 0
 	}
-	return ancestors.ListOverLimit(
-		s.objects.context.Gateways,
-		s.listening.Order,
-		gateways,
-		s.ancestorLimits.taken[ref]+s.base.streams.taken[ref],
-	)
+	taken := s.attached[s.objects.policies[ref]].taken + s.base.streams.taken[ref] // of session policies, and of others
+	return ancestors.ListOverLimit(s.objects.context.Gateways, s.listening.Order, gateways, taken)
 }
 
 // tellWithout says of a policy on which Gateways it has no effect.

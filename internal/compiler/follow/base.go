@@ -54,7 +54,7 @@ func (s *State) updateBase(m Environment) {
 		s.gone = append(s.gone, before.streams)
 		s.reported.count(&before.report, -1)
 		s.markBase(before, -1)
-		s.merged.removeStreams(before)
+		s.merged.countStreams(before, -1)
 		s.markPlaces(before.shared.Places, now.shared.Places)
 		others := listOtherGateways(before.listeners, now.listeners)
 		for key := range others {
@@ -65,13 +65,13 @@ func (s *State) updateBase(m Environment) {
 	s.marks.base = false // whatever was marked with the groups
 	s.reported.count(&now.report, 1)
 	s.markBase(now, 1)
-	s.merged.addStreams(now)
+	s.merged.countStreams(now, 1)
 	if before == nil || before.context != now.context || !maps.Equal(before.streams.taken, now.streams.taken) {
 		s.ancestorLimits.changeAll()
 	}
 	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) ||
 		!slices.Equal(before.gateways, now.gateways) {
-		s.merged.touchListeners(now)
+		s.merged.listeners, s.merged.gatewayNames, s.merged.was.listeners = now.listeners, now.gateways, true
 	}
 }
 

@@ -57,7 +57,7 @@ func (s *State) takeListenerSets(gone, came []*resource.ListenerSet) {
 		s.objects.sets[set.Ref()] = set
 	}
 	for _, set := range slices.Concat(gone, came) {
-		for g := range s.askers.Sets[key{listeners, set.Ref()}] {
+		for g := range s.askers[key{listeners, set.Ref()}] {
 			for _, ref := range g.routes {
 				if route := s.objects.routes[ref]; route != nil {
 					s.objects.graph.Set(ref, s.newNode(route))

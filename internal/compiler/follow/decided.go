@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -33,7 +34,7 @@ func (s *State) TakeDecided(rep *report.Report) (in status.Input, all bool) {
 		},
 	}
 	for _, p := range in.Objects.SessionPolicies {
-		in.Decisions.Attachments = append(in.Decisions.Attachments, s.attachments[p]...)
+		in.Decisions.Attachments = append(in.Decisions.Attachments, s.attached[p].targets...)
 	}
 	in.SetParts(s.base.streams.status, parts)
 	s.reportAbout(some, rep)
@@ -44,39 +45,26 @@ func (s *State) TakeDecided(rep *report.Report) (in status.Input, all bool) {
 func noAttachments(func(ancestors.Attachment) bool) {}
 
 // listGroupsOf lists the groups that have a say in the statuses of objects, each once.
-func (s *State) listGroupsOf(some map[object.Ref]bool) (groups []*group) {
-	seen := map[*group]bool{}
-	for ref := range some {
-		s.visitGroupsOf(ref, func(g *group) {
-			if !seen[g] {
-				seen[g], groups = true, append(groups, g)
-			}
-		})
-	}
-	return groups
-}
-
-// visitGroupsOf visits the groups that have a say in an object's status.
-func (s *State) visitGroupsOf(ref object.Ref, visit func(*group)) {
-	visitKey := func(k key) {
-		for g := range s.askers.Sets[k] {
-			visit(g)
-		}
-	}
-	visitTarget := func(ref object.Ref) {
+func (s *State) listGroupsOf(some map[object.Ref]bool) []*group {
+	groups := map[*group]bool{}
+	addKey := func(k key) { maps.Copy(groups, s.askers[k]) }
+	addTarget := func(ref object.Ref) {
 		if g := s.groups.byRoute[ref]; g != nil {
-			visit(g)
+			groups[g] = true
 		}
-		visitKey(key{endpoints, ref})
-		visitKey(key{backends, ref})
+		addKey(key{endpoints, ref})
+		addKey(key{backends, ref})
 	}
-	visitTarget(ref)
-	for target := range s.objects.targetsOf[ref] {
-		visitTarget(target)
+	for ref := range some {
+		addTarget(ref)
+		for target := range s.objects.targetsOf[ref] {
+			addTarget(target)
+		}
+		if p := s.objects.policies[ref]; p != nil {
+			s.visitKeys(&resource.Objects{SessionPolicies: []*sessionPolicy{p}}, addKey)
+		}
 	}
-	if p := s.objects.policies[ref]; p != nil {
-		s.visitKeys(&resource.Objects{SessionPolicies: []*sessionPolicy{p}}, visitKey)
-	}
+	return slices.Collect(maps.Keys(groups))
 }
 
 // objectsOf gives some objects, those that all routes may depend on, the routes of groups and of connections, and the
@@ -138,7 +126,8 @@ func (s *State) updateRefused(some map[object.Ref]bool, parts []status.Part) {
 	rejected, problems := listRejected(parts), s.problemsOf(some)
 	now := map[object.Ref][]gateway.ListenerKey{}
 	for ref := range some {
-		if route := s.objects.findRoute(ref); route != nil && status.IsRefused(route, problems[ref], rejected[ref]) {
+		route := cmp.Or(s.objects.routes[ref], s.objects.streams[ref])
+		if route != nil && status.IsRefused(route, problems[ref], rejected[ref]) {
 			now[ref] = nil
 		}
 	}
@@ -180,14 +169,6 @@ func (s *State) problemsOf(some map[object.Ref]bool) map[object.Ref][]report.Pro
 		problems[p.Ref] = append(problems[p.Ref], p)
 	}
 	return problems
-}
-
-// findRoute gives a route of requests or of connections; nil for none.
-func (o *inventory) findRoute(ref object.Ref) *gateway.Route {
-	if r := o.routes[ref]; r != nil {
-		return r
-	}
-	return o.streams[ref]
 }
 
 // attachedOn counts the routes on the listeners of Gateways that are among some objects, without those that are refused

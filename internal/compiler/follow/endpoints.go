@@ -46,7 +46,7 @@ func (s *State) updateEndpoints(m Environment) {
 func (s *State) findOther(m Environment) (places index.Sets[*group, int], backends map[string]*backend.Backend) {
 	places, backends = index.Sets[*group, int]{}, map[string]*backend.Backend{}
 	for service := range s.marks.endpoints {
-		groups := s.askers.Sets[endpointsKey(service)]
+		groups := s.askers[endpointsKey(service)]
 		if len(groups) == 0 {
 			continue
 		}

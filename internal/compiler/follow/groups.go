@@ -45,7 +45,8 @@ func (s *State) updateGroups(m Environment) error {
 			if parts[i].err != nil {
 				return parts[i].err
 			}
-			s.addGroup(g, parts[i])
+			g.part = parts[i]
+			s.countGroup(g, 1)
 		}
 		pending = s.coupleByCookies(added)
 		if s.updateAncestorLimits(pending); len(pending) == 0 {
@@ -87,7 +88,7 @@ func (s *State) regroup(routes map[object.Ref]bool) (added []*group) {
 		if old := s.groups.byRoute[ref]; old != nil {
 			queue = append(queue, old.routes...)
 			caches[old.routes[0]] = old.caches
-			s.removeGroup(old)
+			s.countGroup(old, -1)
 		}
 		if grouped[ref] || s.objects.routes[ref] == nil {
 			continue
@@ -120,35 +121,23 @@ func (g *group) keepCaches(caches map[object.Ref]stepCaches, many int) {
 	g.caches = newStepCaches()
 }
 
-// addGroup puts a group's part into what all come to.
-func (s *State) addGroup(g *group, p *groupPart) {
-	g.part = p
-	s.groups.all[g], s.added[g] = true, true
-	s.endings.add(g)
-	for _, ref := range g.routes {
-		s.groups.byRoute[ref] = g
+// countGroup puts a group's part into what all come to, or takes it out.
+func (s *State) countGroup(g *group, by int) {
+	present := by > 0
+	if !present && !s.added[g] {
+		s.gone = append(s.gone, g.part)
 	}
-	put(s.groups.temporary, g, true, len(p.temporary) > 0)
-	s.askers.note(g, true)
-	s.ancestorLimits.count(p.reach, 1)
-	s.merged.addPart(p)
-	s.markPart(g, 1)
-	s.reported.count(p.report, 1)
-}
-
-// removeGroup takes a group out of what all come to.
-func (s *State) removeGroup(g *group) {
-	delete(s.groups.all, g)
-	delete(s.added, g)
-	s.gone = append(s.gone, g.part)
-	delete(s.groups.temporary, g)
-	s.endings.remove(g)
+	put(s.added, g, true, present)
+	put(s.groups.all, g, true, present)
+	put(s.groups.temporary, g, true, present && len(g.part.temporary) > 0)
 	for _, ref := range g.routes {
-		delete(s.groups.byRoute, ref)
+		put(s.groups.byRoute, ref, g, present)
 	}
-	s.askers.note(g, false)
-	s.ancestorLimits.count(g.part.reach, -1)
-	s.merged.removePart(g.part)
-	s.markPart(g, -1)
-	s.reported.count(g.part.report, -1)
+	for _, k := range g.part.asked {
+		s.askers.Set(k, g, present)
+	}
+	s.ancestorLimits.count(g.part.reach, by)
+	s.merged.countPart(g.part, by)
+	s.markPart(g, by)
+	s.reported.count(g.part.report, by)
 }

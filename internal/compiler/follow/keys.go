@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/precedence"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
@@ -52,19 +51,9 @@ func classKey(name string) key {
 
 func contentsKey(namespace string) key { return key{contents, object.Ref{Namespace: namespace}} }
 
-// askers are the groups that asked for each key.
-type askers struct{ index.Sets[key, *group] }
-
-// note takes in what a group's part asked for, or takes it out.
-func (a askers) note(g *group, present bool) {
-	for _, k := range g.part.asked {
-		a.Set(k, g, present)
-	}
-}
-
 // change marks the parts that asked for something.
 func (s *State) change(k key) {
-	for g := range s.askers.Sets[k] {
+	for g := range s.askers[k] {
 		s.marks.routes[g.routes[0]] = true
 	}
 	s.marks.base = s.marks.base || s.base != nil && s.base.asked[k]

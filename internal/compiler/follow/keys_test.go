@@ -95,7 +95,7 @@ func visitSingly(all *resource.Objects, visit func(list string, one *resource.Ob
 // TestAskersAreForgotten holds that nothing is kept of what parts asked for once their routes are gone.
 func TestAskersAreForgotten(t *testing.T) {
 	s := newWorld(t, true)
-	if len(s.askers.Sets) == 0 {
+	if len(s.askers) == 0 {
 		t.Fatal("no part asked for anything")
 	}
 	for _, name := range slices.Collect(s.Store().Names()) {
@@ -104,7 +104,7 @@ func TestAskersAreForgotten(t *testing.T) {
 	if err := s.Update(Environment{Files: func() []string { return nil }}); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(s.askers.Sets); n != 0 {
+	if n := len(s.askers); n != 0 {
 		t.Errorf("%d keys are kept", n)
 	}
 }

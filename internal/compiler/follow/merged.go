@@ -117,10 +117,6 @@ func (m *merged) addSite(l ir.Listener, s keyedSite) {
 	}
 }
 
-func (m *merged) touchListeners(f *base) {
-	m.listeners, m.gatewayNames, m.was.listeners = f.listeners, f.gateways, true
-}
-
 // touchHost notes what a host was.
 func (m *merged) touchHost(key hostKey) { m.was.hosts.note(key, m.text(key)) }
 
@@ -134,14 +130,15 @@ func (m *merged) text(key hostKey) []byte {
 	return nil
 }
 
-// touchPolicy notes what a session policy was.
-func (m *merged) touchPolicy(name string) { m.was.policies.note(name, m.policies[name]) }
-
-// addPart puts in what a group of routes comes to.
-func (m *merged) addPart(p *groupPart) {
+// countPart puts in what a group of routes comes to, or takes it out again. A cluster that nothing uses stays until the
+// next one is asked for.
+func (m *merged) countPart(p *groupPart, by int) {
+	present := by > 0
 	for _, h := range p.hosts {
 		m.touchHost(h.hostKey)
-		m.sites[h.site].texts[h.domain] = h.text
+		if site := m.sites[h.site]; site != nil {
+			put(site.texts, h.domain, h.text, present)
+		}
 	}
 	for i := range p.clusters {
 		c := &p.clusters[i]
@@ -149,54 +146,25 @@ func (m *merged) addPart(p *groupPart) {
 		if m.clusters[c.Name] == nil {
 			m.clusters[c.Name] = &sharedCluster{}
 		}
-		m.clusters[c.Name].users++
-		m.setCluster(&c.Cluster)
-		m.remember(&c.Remembered, 1)
+		if m.clusters[c.Name].users += by; present {
+			m.setCluster(&c.Cluster)
+		}
+		m.remember(&c.Remembered, by)
 	}
 	for i := range p.policies {
-		m.touchPolicy(p.policies[i].Name)
-		m.policies[p.policies[i].Name] = &p.policies[i]
+		policy := &p.policies[i]
+		m.was.policies.note(policy.Name, m.policies[policy.Name])
+		put(m.policies, policy.Name, policy, present)
 	}
 }
 
-// addStreams puts in what the routes of connections in a base come to, but for the listeners.
-func (m *merged) addStreams(f *base) {
-	m.addPart(f.streams)
-	m.countStreams(f.listeners, 1)
-}
-
-// removeStreams takes it out again.
-func (m *merged) removeStreams(f *base) {
-	m.removePart(f.streams)
-	m.countStreams(f.listeners, -1)
-}
-
-// countStreams counts the clusters that listeners lead connections to.
-func (m *merged) countStreams(listeners []ir.Listener, by int) {
-	for _, l := range listeners {
+// countStreams puts in what the routes of connections in a base come to, but for the listeners, or takes it out again.
+func (m *merged) countStreams(f *base, by int) {
+	m.countPart(f.streams, by)
+	for _, l := range f.listeners {
 		if clusters := listStreamClusters(l); len(clusters) > 0 {
 			m.findGateway(l.Gateway).clusters.count(clusters, by)
 		}
-	}
-}
-
-// removePart takes it out again. A cluster that nothing uses stays until the next one is asked for.
-func (m *merged) removePart(p *groupPart) {
-	for _, h := range p.hosts {
-		m.touchHost(h.hostKey)
-		if site := m.sites[h.site]; site != nil {
-			delete(site.texts, h.domain)
-		}
-	}
-	for i := range p.clusters {
-		c := &p.clusters[i]
-		m.touchCluster(c.Name)
-		m.clusters[c.Name].users--
-		m.remember(&c.Remembered, -1)
-	}
-	for i := range p.policies {
-		m.touchPolicy(p.policies[i].Name)
-		delete(m.policies, p.policies[i].Name)
 	}
 }
 

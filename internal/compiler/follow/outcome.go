@@ -85,7 +85,7 @@ func (s *State) Sizes() []Size {
 		{"texts of clusters", len(s.merged.clusters)},
 		{"session policies", len(s.merged.policies)},
 		{"attached policies", len(s.attached)},
-		{"keys of objects", len(s.askers.Sets)},
+		{"keys of objects", len(s.askers)},
 		{"coupled routes", s.objects.graph.Len()},
 		{"warnings", len(s.reported.now)},
 	}

@@ -67,24 +67,17 @@ func (u *usage) update() (changed bool) {
 	return true
 }
 
-// Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same
-// value. Telemetry says what the proxies of a Gateway log and trace.
-func (s *State) Served(keys Keys, telemetry func(gateway string) envoy.Telemetry) ([]*envoy.Served, error) {
-	return s.merged.serve(keys, telemetry)
-}
-
-// Keys say what the filters of proxies have.
-type Keys struct {
-	policyconfig.Keys
-	// Scopes, if there is something, takes the place of all other keys.
-	Scopes *envoy.ScopeKeys
-}
-
 // LongestUnused is the longest time for which a session of what is served goes on without a request.
 func (s *State) LongestUnused() time.Duration { return s.merged.longestUnused }
 
-func (m *merged) serve(keys Keys, telemetry func(gateway string) envoy.Telemetry) ([]*envoy.Served, error) {
-	if err := m.setKeys(keys); err != nil {
+// Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same
+// value. Scopes, if there is something, takes the place of the keys. Telemetry says what the proxies of a Gateway log
+// and trace.
+func (s *State) Served(
+	keys policyconfig.Keys, scopes *envoy.ScopeKeys, telemetry func(gateway string) envoy.Telemetry,
+) ([]*envoy.Served, error) {
+	m := s.merged
+	if err := m.setKeys(keys, scopes); err != nil {
 		return nil, err
 	}
 	stale, listeners := m.findStale(), map[string][]ir.Listener{}
@@ -110,17 +103,17 @@ func (m *merged) serve(keys Keys, telemetry func(gateway string) envoy.Telemetry
 }
 
 // setKeys writes the filter's configuration again if there are other keys.
-func (m *merged) setKeys(keys Keys) error {
-	if !reflect.DeepEqual(m.scopeKeys, keys.Scopes) {
-		m.scopeKeys = keys.Scopes
+func (m *merged) setKeys(keys policyconfig.Keys, scopes *envoy.ScopeKeys) error {
+	if !reflect.DeepEqual(m.scopeKeys, scopes) {
+		m.scopeKeys = scopes
 	}
 	settings := &m.assembly.Settings
-	if settings.PluginJSON != nil && reflect.DeepEqual(m.keys, keys.Keys) {
+	if settings.PluginJSON != nil && reflect.DeepEqual(m.keys, keys) {
 		return nil
 	}
-	config, text, err := plugin.EmitApart(nil, plugin.GlobalOf(settings.Plugin, keys.Keys))
+	config, text, err := plugin.EmitApart(nil, plugin.GlobalOf(settings.Plugin, keys))
 	if err == nil {
-		settings.Plugin, settings.PluginJSON, m.keys = config, text, keys.Keys
+		settings.Plugin, settings.PluginJSON, m.keys = config, text, keys
 	}
 	return err
 }

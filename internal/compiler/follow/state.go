@@ -64,16 +64,14 @@ type Environment struct {
 
 // State is a configuration that follows its objects.
 type State struct {
-	settings Settings
-	store    *resource.Store
-	objects  *inventory
-	marks    marks
-	base     *base
-	groups   groups
-	askers   askers
-	attached map[*sessionPolicy]*report.Report // what there is to say of the attachment of each policy
-	// attachments is what became of each policy's targets.
-	attachments    map[*sessionPolicy][]policy.Attachment
+	settings       Settings
+	store          *resource.Store
+	objects        *inventory
+	marks          marks
+	base           *base
+	groups         groups
+	askers         index.Sets[key, *group] // the groups that asked for each key
+	attached       map[*sessionPolicy]attachment
 	selected       selected
 	nodes          *backend.Nodes
 	merged         *merged
@@ -81,12 +79,11 @@ type State struct {
 	ancestorLimits *ancestorLimits
 	layout         layout
 	// listening says where Gateways may listen, and who goes first; holders are those of the last result, gone the
-	// parts that have gone and added the groups that were made since.
+	// parts of it that have gone and added the groups that were made since.
 	listening gateway.Listening
 	holders   holders
 	gone      []*groupPart
 	added     map[*group]bool
-	endings   endings
 	statuses  *statuses
 }
 
@@ -95,12 +92,10 @@ func New(s Settings) *State {
 	known := newStatuses()
 	return &State{
 		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(),
-		groups: newGroups(),
-		askers: askers{index.Sets[key, *group]{}}, attached: map[*sessionPolicy]*report.Report{},
-		attachments: map[*sessionPolicy][]policy.Attachment{}, merged: newMerged(s.Envoy), reported: newReported(known.mark),
-		selected: newSelected(), ancestorLimits: newAncestorLimits(), layout: newLayout(), holders: newHolders(),
-		added:   map[*group]bool{},
-		endings: newEndings(), statuses: known,
+		groups: newGroups(), askers: index.Sets[key, *group]{}, attached: map[*sessionPolicy]attachment{},
+		selected: newSelected(), merged: newMerged(s.Envoy), reported: newReported(known.mark),
+		ancestorLimits: newAncestorLimits(), layout: newLayout(), holders: newHolders(),
+		added: map[*group]bool{}, statuses: known,
 	}
 }
 
@@ -149,52 +144,45 @@ func (s *State) Update(m Environment) error {
 func (s *State) updateAttached() {
 	var marked []*sessionPolicy
 	for p := range s.marks.policies {
-		s.reported.count(s.attached[p], -1)
+		s.reported.count(s.attached[p].report, -1)
 		delete(s.attached, p)
-		delete(s.attachments, p)
-		delete(s.ancestorLimits.taken, p.Ref())
 		s.ancestorLimits.changed[p.Ref()] = true
 		s.statuses.mark(p.Ref())
 		if s.objects.policies[p.Ref()] == p {
 			marked = append(marked, p)
 		}
 	}
-	type result struct {
-		rep         *report.Report
-		taken       int
-		attachments []policy.Attachment
-	}
-	results := parallel.Map(marked, func(some []*sessionPolicy, results []result) {
+	made := parallel.Map(marked, func(some []*sessionPolicy, made []attachment) {
 		for i, p := range some {
-			rep := &report.Report{}
-			taken, attachments := s.reportAttachment(p, rep)
-			results[i] = result{rep, taken, attachments}
+			made[i] = s.attach(p)
 		}
 	})
-	for i, r := range results {
-		s.ancestorLimits.taken[marked[i].Ref()] = r.taken
-		s.attachments[marked[i]] = r.attachments
-		if !r.rep.Silent() {
-			s.attached[marked[i]] = r.rep
-			s.reported.count(r.rep, 1)
-		}
+	for i, a := range made {
+		s.attached[marked[i]] = a
+		s.reported.count(a.report, 1)
 	}
 	s.marks.policies = map[*sessionPolicy]bool{}
 }
 
-// reportAttachment says what becomes of a policy's attachment, whatever requests there are. It counts the ancestors in
-// its status besides Gateways.
-func (s *State) reportAttachment(p *sessionPolicy, rep *report.Report) (taken int, attachments []policy.Attachment) {
-	alone, o := &resource.Objects{
-		SessionPolicies: []*sessionPolicy{p},
-		Controller:      s.objects.context.Controller,
-	}, s.settings.Steps.Policy
+// attachment is what becomes of a policy's attachment, whatever requests there are.
+type attachment struct {
+	report  *report.Report
+	targets []policy.Attachment
+	// taken counts the ancestors in the policy's status besides Gateways.
+	taken int
+}
+
+// attach finds that.
+func (s *State) attach(p *sessionPolicy) attachment {
+	alone := &resource.Objects{SessionPolicies: []*sessionPolicy{p}, Controller: s.objects.context.Controller}
+	a, o := attachment{report: &report.Report{}}, s.settings.Steps.Policy
 	o.AncestorLimit = func(in ancestors.Input) *ancestors.Limit {
-		taken = ancestors.CountTaken(in)[p.Ref()]
+		a.taken = ancestors.CountTaken(in)[p.Ref()]
 		return nil
 	}
-	decisions := policy.Cache{}.DecidePart(alone, s.objects.targets, nil, nil, o, rep, &report.Report{})
-	return taken, decisions.Attachments
+	decisions := policy.Cache{}.DecidePart(alone, s.objects.targets, nil, nil, o, a.report, &report.Report{})
+	a.targets = decisions.Attachments
+	return a
 }
 
 // ReportAll passes on all that there is to say of the input.
@@ -210,8 +198,8 @@ func (s *State) ReportSteps(rep *report.Report) {
 	}
 	rep.Add(&s.base.report)
 	rep.Add(&s.selected.report)
-	for _, r := range s.attached {
-		rep.Add(r)
+	for _, a := range s.attached {
+		rep.Add(a.report)
 	}
 	for _, r := range s.ancestorLimits.reports {
 		rep.Add(r)

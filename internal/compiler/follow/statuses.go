@@ -102,15 +102,6 @@ func (s *State) markBase(f *base, by int) {
 	s.countAttached(f.streams, by)
 }
 
-// markReached marks the Gateways on which a policy has no effect any more, or has none now.
-func (s *State) markReached(was, now map[object.Ref]bool) {
-	for _, some := range []map[object.Ref]bool{was, now} {
-		for g := range some {
-			s.statuses.mark(g)
-		}
-	}
-}
-
 // countAttached counts the routes of a part on listeners in or out.
 func (s *State) countAttached(p *groupPart, by int) {
 	p.status.Attachments.VisitAttached(func(l gateway.ListenerKey, routes []object.Ref) {
