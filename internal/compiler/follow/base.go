@@ -48,7 +48,6 @@ func (s *State) updateBase(m Environment) {
 		s.layout.tally = nil // listeners are elsewhere
 	}
 	if before == nil {
-		s.marks.all = true
 		s.merged.setSites(now.listeners, func(string) bool { return true })
 	} else {
 		s.gone = append(s.gone, before.streams)

@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"iter"
 	"maps"
 	"slices"
 )
@@ -31,28 +30,17 @@ func (c counted[K]) add(key K, by int) {
 	count(c.now, key, by)
 }
 
-// others gives the keys that have come, there, or gone.
-func (c counted[K]) others() iter.Seq2[K, bool] {
-	return func(yield func(K, bool) bool) {
-		for key, was := range c.was {
-			if there := c.now[key] > 0; there != (was > 0) && !yield(key, there) {
-				return
-			}
-		}
-	}
+// take gives the keys that have come or gone, and takes the changes.
+func (c *counted[K]) take() map[K]int {
+	others := c.was
+	c.forget()
+	maps.DeleteFunc(others, func(key K, was int) bool { return (c.now[key] > 0) == (was > 0) })
+	return others
 }
 
 // forget takes the changes. The map is a new one: it would keep the room of the most that it ever had, as at the
 // beginning, and each look through it would cost as much.
 func (c *counted[K]) forget() { c.was = earlier[K, int]{} }
-
-// isSame tells whether none has.
-func (c counted[K]) isSame() bool {
-	for range c.others() {
-		return false
-	}
-	return true
-}
 
 // count counts a key in or out.
 func count[K comparable](counts map[K]int, key K, by int) {

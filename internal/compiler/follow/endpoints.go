@@ -27,16 +27,14 @@ func (s *State) changeEndpoints(service string) {
 // updateEndpoints gives clusters the hosts that they have now, each once, and marks the groups in which more depends on
 // these.
 func (s *State) updateEndpoints(m Environment) {
-	if !s.marks.all {
-		places, backends := s.findOther(m)
-		for g := range s.groups.temporary {
-			for at := range g.part.temporary {
-				places.Add(g, at)
-			}
+	places, backends := s.findOther(m)
+	for g := range s.groups.temporary {
+		for at := range g.part.temporary {
+			places.Add(g, at)
 		}
-		for g, some := range places {
-			s.rechoose(g, some, backends, m)
-		}
+	}
+	for g, some := range places {
+		s.rechoose(g, some, backends, m)
 	}
 	s.marks.endpoints = map[string]bool{}
 }
@@ -92,7 +90,7 @@ func (s *State) findBackends(key string) (backends map[string]*backend.Backend, 
 func stay(own []lower.Destination, now map[string]*backend.Backend, m Environment) bool {
 	return !slices.ContainsFunc(own, func(d lower.Destination) bool {
 		b := now[d.Name]
-		return b == nil || !d.ChangesClustersOnly(b, m.knownOwners())
+		return b == nil || !d.ChangesClustersOnly(b, m.Owners)
 	})
 }
 
@@ -100,7 +98,7 @@ func stay(own []lower.Destination, now map[string]*backend.Backend, m Environmen
 func (s *State) rechoose(g *group, places map[int]bool, backends map[string]*backend.Backend, m Environment) {
 	for at := range places {
 		c := &g.part.clusters[at]
-		now := c.Rechoose(backends, m.draining(), m.knownOwners())
+		now := c.Rechoose(backends, m.draining(), m.Owners)
 		s.merged.replaceCluster(c, &now)
 		*c = now
 		put(g.part.temporary, at, true, now.Remembered.IsTemporary())

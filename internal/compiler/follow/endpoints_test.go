@@ -85,6 +85,9 @@ func TestLaneEqualsPart(t *testing.T) {
 			world := strings.NewReplacer(c.first...).Replace(laneWorld)
 			changed := strings.NewReplacer(c.change...).Replace(world)
 			m := Environment{Now: time.Unix(1e9, 0), Files: func() []string { return []string{"world"} }, Owners: c.owners}
+			if m.Owners == nil {
+				m.Owners = lower.Owners{} // as Update has them
+			}
 			s := followLane(t, world, m)
 			before := onlyGroup(t, s)
 			m.Since = map[ir.HostKey]time.Time{{Namespace: "shop", Address: netip.MustParseAddrPort("10.0.0.2:8080")}: m.Now}

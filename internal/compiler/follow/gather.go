@@ -46,9 +46,8 @@ func (s *State) gather(routes []object.Ref) (*resource.Objects, []key) {
 	all.Sort()
 	// What Gateways, ListenerSets and namespaces have in common was added with each of them.
 	all.Gateways, all.ListenerSets = slices.Compact(all.Gateways), slices.Compact(all.ListenerSets)
-	all.Classes, all.Grants, all.Namespaces = slices.Compact(all.Classes), slices.Compact(all.Grants), slices.Compact(
-		all.Namespaces,
-	)
+	all.Classes, all.Grants = slices.Compact(all.Classes), slices.Compact(all.Grants)
+	all.Namespaces = slices.Compact(all.Namespaces)
 	all.Secrets, all.ConfigMaps = slices.Compact(all.Secrets), slices.Compact(all.ConfigMaps)
 	all.Refused, all.SessionPolicies = slices.Compact(all.Refused), slices.Compact(all.SessionPolicies)
 	return all, slices.AppendSeq(make([]key, 0, len(g.asked)), maps.Keys(g.asked))

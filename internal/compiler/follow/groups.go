@@ -65,12 +65,7 @@ func (s *State) listMarked(moved []ir.HostKey) map[object.Ref]bool {
 			}
 		}
 	}
-	if s.marks.all {
-		for ref := range s.objects.routes {
-			marked[ref] = true
-		}
-	}
-	s.marks.routes, s.marks.all = map[object.Ref]bool{}, false
+	s.marks.routes = map[object.Ref]bool{}
 	return marked
 }
 

@@ -24,7 +24,10 @@ func (s *State) resolveOrder(m Environment) {
 	now.Order = seniority.New(m.Files, s.visitClaimants)
 	now.Holders, now.SoleHosts = before.Holders, s.holders.hosts
 	if !before.Order.RanksAs(now.Order) {
-		s.marks.base, s.marks.all, s.layout.tally = true, true, nil
+		s.marks.base, s.layout.tally = true, nil
+		for ref := range s.objects.routes {
+			s.marks.routes[ref] = true
+		}
 	}
 	if !maps.Equal(before.Unusable, now.Unusable) {
 		s.marks.base, s.layout.tally = true, nil

@@ -20,10 +20,8 @@ func newLayout() layout { return layout{&gateway.Layout{}, nil, map[object.Ref]b
 // touch notes objects on which listeners depend, or which routes they admit.
 func (l *layout) touch(gone, came *resource.Objects) {
 	for _, some := range []*resource.Objects{gone, came} {
-		if len(some.Classes)+len(some.Gateways)+len(some.ListenerSets)+len(some.Namespaces)+len(some.Grants)+len(
-			some.ConfigMaps,
-		)+
-			len(some.Refused) > 0 {
+		if len(some.Classes)+len(some.Gateways)+len(some.ListenerSets)+len(some.Namespaces)+
+			len(some.Grants)+len(some.ConfigMaps)+len(some.Refused) > 0 {
 			l.tally = nil
 		}
 	}

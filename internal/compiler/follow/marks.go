@@ -10,7 +10,6 @@ import (
 // marks are what has to be made again.
 type marks struct {
 	base     bool
-	all      bool // every group
 	routes   map[object.Ref]bool
 	policies map[*sessionPolicy]bool
 	// endpoints are the Services whose slices have changed, by namespace/name.

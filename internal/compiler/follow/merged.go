@@ -184,20 +184,6 @@ func (m *merged) remember(r *ir.Remembered, by int) {
 	}
 }
 
-// takeOtherPods gives the uids of the pods, in order, at each address at which they are others than the last time.
-func (m *merged) takeOtherPods() map[ir.HostKey][]string {
-	others := map[ir.HostKey][]string{}
-	for pod, there := range m.pods.others() {
-		m.podsAt.Set(pod.HostKey, pod.UID, there)
-		others[pod.HostKey] = nil
-	}
-	for at := range others {
-		others[at] = slices.Sorted(maps.Keys(m.podsAt[at]))
-	}
-	m.pods.forget()
-	return others
-}
-
 // finish brings all orders up to date, and writes the clusters that are not written.
 func (m *merged) finish() error {
 	bySite := map[string][]string{}

@@ -16,9 +16,10 @@ func (s *State) Finish() (warnings []report.Problem, otherStatuses bool, err err
 		return nil, false, err
 	}
 	s.keepHolders()
-	otherStatuses = s.statuses.changes || !s.reported.isSame()
+	warnings, others := s.reported.takeNew()
+	otherStatuses = s.statuses.changes || others
 	s.statuses.changes = false
-	return s.reported.takeNew(), otherStatuses, nil
+	return warnings, otherStatuses, nil
 }
 
 // Draining are the hosts that terminate, and the time at which the same objects come to something else, if there is
@@ -43,8 +44,18 @@ func (s *State) Pods() []ir.PodAt {
 	return pods
 }
 
-// TakeOtherPods gives the uids of the pods at each address at which they are others than the last time.
-func (s *State) TakeOtherPods() map[ir.HostKey][]string { return s.merged.takeOtherPods() }
+// TakeOtherPods gives the uids of the pods, in order, at each address at which they are others than the last time.
+func (s *State) TakeOtherPods() map[ir.HostKey][]string {
+	m, others := s.merged, map[ir.HostKey][]string{}
+	for pod := range m.pods.take() {
+		m.podsAt.Set(pod.HostKey, pod.UID, m.pods.now[pod] > 0)
+		others[pod.HostKey] = nil
+	}
+	for at := range others {
+		others[at] = slices.Sorted(maps.Keys(m.podsAt[at]))
+	}
+	return others
+}
 
 // IsUnacknowledged tells whether some pods are no endpoints yet.
 func (s *State) IsUnacknowledged() bool { return s.merged.unacknowledged > 0 }

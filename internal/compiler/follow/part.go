@@ -64,7 +64,7 @@ func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*
 	in.Listening, in.HeldNames = s.listening, s.holders.names
 	in.Layout = s.layout.Layout
 	in.Nodes = s.nodes
-	in.Selection, in.Draining, in.Owners = s.selected.now, m.draining(), m.knownOwners()
+	in.Selection, in.Draining, in.Owners = s.selected.now, m.draining(), m.Owners
 	in.Policy.AncestorLimit = func(reaching ancestors.Input) *ancestors.Limit {
 		if p.reach = ancestors.FindReach(reaching); isBase {
 			p.taken = ancestors.CountTaken(reaching)
@@ -90,14 +90,6 @@ func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*
 		p.held = made.Decisions.HeldNames()
 	}
 	return p, made
-}
-
-// knownOwners is what is remembered of addresses, be it nothing.
-func (m Environment) knownOwners() lower.Owners {
-	if m.Owners == nil {
-		return lower.Owners{}
-	}
-	return m.Owners
 }
 
 // draining is what is known of hosts that terminate.

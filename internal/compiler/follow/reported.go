@@ -40,15 +40,16 @@ func (s *reported) count(rep *report.Report, by int) {
 	})
 }
 
-// takeNew gives the problems that are given now and were not before.
-func (s *reported) takeNew() []report.Problem {
+// takeNew gives the problems that are given now and were not before, and tells whether there are other ones than
+// before.
+func (s *reported) takeNew() (problems []report.Problem, others bool) {
 	var entries []report.Entry
-	for w, there := range s.others() {
-		if there {
+	taken := s.take()
+	for w := range taken {
+		if s.now[w] > 0 {
 			entries = append(entries, s.last[w])
 		}
 	}
-	s.forget()
 	s.last = map[report.Statement]report.Entry{}
-	return report.SortEntries(entries)
+	return report.SortEntries(entries), len(taken) > 0
 }

@@ -52,11 +52,7 @@ func (u *usage) count(names []string, by int) {
 
 // update brings the names up to date, and tells whether they are others now.
 func (u *usage) update() (changed bool) {
-	var others []string
-	for name := range u.others() {
-		others = append(others, name)
-	}
-	u.forget()
+	others := slices.Collect(maps.Keys(u.take()))
 	if len(others) == 0 {
 		return false
 	}

@@ -54,7 +54,7 @@ type Settings struct {
 type Environment struct {
 	Now       time.Time
 	Since     map[ir.HostKey]time.Time
-	Owners    lower.Owners
+	Owners    lower.Owners // nil for nothing yet
 	Moved     []ir.HostKey // addresses of which Owners says something else than before
 	Selection *backend.Selection
 	Nodes     *backend.Nodes
@@ -126,6 +126,9 @@ func (s *State) Remove(name string) {
 
 // Update brings everything up to date with the objects. The error is a fault of this program.
 func (s *State) Update(m Environment) error {
+	if m.Owners == nil {
+		m.Owners = lower.Owners{}
+	}
 	if err := s.store.ResolveNames(m.Files, s.reported.count); err != nil {
 		return err
 	}
