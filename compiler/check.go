@@ -67,16 +67,14 @@ func Check(sources []Source, o Options) (*CheckResult, error) {
 		Withheld: j.findWithheld,
 	}, j.rep, j.servesNothing())
 	if controlled {
-		result.Objects = slices.DeleteFunc(
-			result.Objects,
-			func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) },
-		)
+		isTheirs := func(s status.Object) bool { return !slices.Contains(policyKinds, s.Kind) }
+		result.Objects = slices.DeleteFunc(result.Objects, isTheirs)
 	}
-	idle := status.IdleAdvice(result.Objects, j.listSubjects(), j.objects.ControllerName())
-	near := listNearBudgets(j.Topology.Usage, o.budget())
-	reported := slices.Concat(warnings, idle, near)
+	subjects := j.listSubjects()
+	idle := status.IdleAdvice(result.Objects, subjects, j.objects.ControllerName())
+	reported := slices.Concat(warnings, idle, listNearBudgets(j.Topology.Usage, o.budget()))
 	j.suggestNames(reported)
-	result.Rows = status.Rows(j.listSubjects(), reported)
+	result.Rows = status.Rows(subjects, reported)
 	return result, nil
 }
 
@@ -124,8 +122,8 @@ func (j *analysis) reportDifferences(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("the earlier input: %w", err)
 	}
-	for _, e := range policy.FindEndedSessions([]*policy.Sessions{before.Decisions.Sessions()},
-		[]*policy.Sessions{j.Decisions.Sessions()}) {
+	had, has := []*policy.Sessions{before.Decisions.Sessions()}, []*policy.Sessions{j.Decisions.Sessions()}
+	for _, e := range policy.FindEndedSessions(had, has) {
 		j.rep.WarnAt(report.SessionsEnd, e.Route, e.Path(), "the sessions of a rule end: "+e.Why)
 	}
 	for _, c := range policy.FindChangedValues(before.Decisions, j.Decisions) {

@@ -27,9 +27,6 @@ func explainEmpty(problems []Problem, passedOver map[string]int) Problem {
 	case passedOver["Ingress"] > 0:
 		why += ", and limpet reads no Ingress: docs/migrate.md has what to write in its place"
 	}
-	return Problem{
-		Code:    report.NothingServed,
-		LeftOut: true,
-		Message: "no listener is left, so nothing would be served: " + why,
-	}
+	why = "no listener is left, so nothing would be served: " + why
+	return Problem{Code: report.NothingServed, LeftOut: true, Message: why}
 }

@@ -104,14 +104,11 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 		Admission: o.admissionOptions(settings), Steps: o.pipelineSettings(settings),
 		Controller: gatewayv1.GatewayController(o.ControllerName), KeepHolders: o.Holders != nil,
 		ManyRoutes: cmp.Or(o.manyRoutes, follow.ManyRoutes),
-		Envoy: envoy.Assembly{
-			Settings: envoy.Settings{
-				Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath,
-				ModuleSHA256: o.Envoy.ModuleSHA256,
-				Native:       o.Envoy.Native, ShardModule: o.Envoy.ShardModule, Plugin: o.global().Config(),
-				Logged: o.LoggedHeaders,
-			},
-		},
+		Envoy: envoy.Assembly{Settings: envoy.Settings{
+			Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath,
+			ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, ShardModule: o.Envoy.ShardModule,
+			Plugin: o.global().Config(), Logged: o.LoggedHeaders,
+		}},
 	}
 }
 
@@ -135,8 +132,7 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 	}
 	err := f.state.Update(follow.Environment{
 		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Nodes: c.Nodes,
-		Files:     c.Files,
-		Listening: f.options.listening(f.settings, nil),
+		Files: c.Files, Listening: f.options.listening(f.settings, nil),
 	})
 	if err != nil {
 		return nil, err

@@ -49,11 +49,8 @@ func (i *Holders) MarshalJSON() ([]byte, error) {
 		text.Hosts = append(text.Hosts, hostText{h, route})
 	}
 	slices.SortFunc(text.Hosts, func(a, b hostText) int {
-		return cmp.Or(
-			strings.Compare(a.Gateway, b.Gateway),
-			strings.Compare(a.Listener, b.Listener),
-			strings.Compare(a.Name, b.Name),
-		)
+		return cmp.Or(strings.Compare(a.Gateway, b.Gateway), strings.Compare(a.Listener, b.Listener),
+			strings.Compare(a.Name, b.Name))
 	})
 	return json.Marshal(text)
 }

@@ -179,10 +179,7 @@ type ScopeKeys = envoy.ScopeKeys
 // global is what holds for all policies of the filter.
 func (o *Options) global() plugin.Global {
 	return plugin.Global{
-		Keys:            o.Keys,
-		AccessLogFields: o.AccessLog,
-		SessionDigest:   o.SessionDigest,
-		DebugTickets:    o.DebugTickets,
+		Keys: o.Keys, AccessLogFields: o.AccessLog, SessionDigest: o.SessionDigest, DebugTickets: o.DebugTickets,
 	}
 }
 
@@ -210,9 +207,9 @@ func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
 func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
 	s := pipeline.Settings{
 		ControlPlane: o.Target.findController(), PlatformBackends: o.Target.findEmitter().platformBackends,
-		Bind:   settings.bind,
-		Budget: o.budget(), Apart: o.areApart(), AssumeClass: o.AssumeClass, ExternalNames: o.ExternalNames, Zone: o.Zone,
-		Own: []netip.AddrPort{settings.admin}, Policy: o.policyOptions(settings), LocalClients: o.LocalClients,
+		Bind: settings.bind, Budget: o.budget(), Apart: o.areApart(), AssumeClass: o.AssumeClass,
+		ExternalNames: o.ExternalNames, Zone: o.Zone, Own: []netip.AddrPort{settings.admin},
+		Policy: o.policyOptions(settings), LocalClients: o.LocalClients,
 		WithoutPods: o.Target != TargetEnvoy, NamePods: o.Target == TargetEnvoy && o.AccessLog,
 	}
 	if o.Envoy != nil {
@@ -228,8 +225,7 @@ func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
 func (o *Options) policyOptions(settings parsedOptions) policy.Options {
 	return policy.Options{
 		Release: settings.release, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
-		ExternalControlPlane: o.Target.findController() != "",
-		HidesTokens:          o.Target != TargetIstio,
-		KnowsTermination:     o.served() != nil, Logged: o.LoggedHeaders.Has,
+		ExternalControlPlane: o.Target.findController() != "", HidesTokens: o.Target != TargetIstio,
+		KnowsTermination: o.served() != nil, Logged: o.LoggedHeaders.Has,
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/backend"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 )
@@ -19,15 +21,8 @@ func (o *Options) parse() (parsedOptions, error) {
 	var s parsedOptions
 	var errs []error
 	if o.PartialSplit != PartialAll && o.PartialSplit != PartialReject {
-		errs = append(
-			errs,
-			fmt.Errorf(
-				"partial split: Unsupported value: %q: supported values: %q, %q",
-				o.PartialSplit,
-				PartialAll,
-				PartialReject,
-			),
-		)
+		errs = append(errs, fmt.Errorf("partial split: Unsupported value: %q: supported values: %q, %q",
+			o.PartialSplit, PartialAll, PartialReject))
 	}
 	switch o.GatewayAPI {
 	case "":
@@ -46,10 +41,8 @@ func (o *Options) parse() (parsedOptions, error) {
 	}
 	for _, pattern := range o.ExternalNames {
 		if !backend.IsNamePattern(pattern) {
-			errs = append(
-				errs,
-				fmt.Errorf("external names: Invalid value: %q: must be a DNS name, \"*.\" and a DNS name, or \"*\"", pattern),
-			)
+			errs = append(errs, fmt.Errorf("external names: Invalid value: %q: must be a DNS name, \"*.\" and a DNS name, "+
+				"or \"*\"", pattern))
 		}
 	}
 	return s, errors.Join(errs...)
@@ -64,10 +57,8 @@ func (o *Options) checkTelemetry() error {
 	case !o.LoggedHeaders.IsEmpty() && (!o.AccessLog && o.served() == nil || o.Target != TargetEnvoy):
 		return errors.New("access log headers: Forbidden: may only be set with an access log, for target envoy")
 	case o.DebugTickets && o.Target != TargetEnvoy && o.Target != TargetPlugin:
-		return fmt.Errorf(
-			"debug tickets: Unsupported value: not for target %s, where backends of rules without sessions would see tickets",
-			o.Target,
-		)
+		return fmt.Errorf("debug tickets: Unsupported value: not for target %s, where backends of rules without sessions "+
+			"would see tickets", o.Target)
 	}
 	return checkLogged(o.LoggedHeaders)
 }
@@ -84,10 +75,8 @@ func (o *Options) parseTarget(s *parsedOptions) error {
 		}
 	}
 	if o.Zone != "" && o.Target.findController() != "" {
-		errs = append(
-			errs,
-			fmt.Errorf("zone: Forbidden: with target %s the control plane prefers near endpoints itself", o.Target),
-		)
+		errs = append(errs, fmt.Errorf("zone: Forbidden: with target %s the control plane prefers near endpoints itself",
+			o.Target))
 	}
 	if parse := o.Target.findEmitter().parse; parse != nil {
 		errs = append(errs, parse(o, s))
@@ -97,10 +86,7 @@ func (o *Options) parseTarget(s *parsedOptions) error {
 
 // parseEnvoy completes and checks the options of TargetEnvoy.
 func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
-	own := EnvoyOptions{}
-	if o.Envoy != nil {
-		own = *o.Envoy
-	}
+	own := ptr.Deref(o.Envoy, EnvoyOptions{})
 	o.Envoy, own.Admin = &own, cmp.Or(own.Admin, DefaultAdmin)
 	var errs []error
 	if own.ModulePath == "" && !o.writesNothing {
@@ -110,11 +96,8 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 		return errors.Join(errs...)
 	}
 	if s.admin, err = netip.ParseAddrPort(own.Admin); err != nil || s.admin.Port() == 0 {
-		errs = append(
-			errs,
-			fmt.Errorf("admin address: Invalid value: %q: must be an IP address and a port, such as %s, or %s",
-				own.Admin, DefaultAdmin, NoAdmin),
-		)
+		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be an IP address and a port, such as %s, "+
+			"or %s", own.Admin, DefaultAdmin, NoAdmin))
 	} else if own.AdminAll && !s.admin.Addr().IsLoopback() {
 		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be a loopback address where all pages are "+
 			"open", own.Admin))
@@ -127,10 +110,7 @@ const anyURL = "https://example.com/limpet.wasm"
 
 // parseEnvoyGateway completes and checks the options of TargetEnvoyGateway.
 func (o *Options) parseEnvoyGateway(*parsedOptions) error {
-	own := EnvoyGatewayOptions{}
-	if o.EnvoyGateway != nil {
-		own = *o.EnvoyGateway
-	}
+	own := ptr.Deref(o.EnvoyGateway, EnvoyGatewayOptions{})
 	if o.EnvoyGateway = &own; o.writesNothing && own.NativePath == "" {
 		own.WasmURL = cmp.Or(own.WasmURL, anyURL)
 	}
@@ -139,10 +119,7 @@ func (o *Options) parseEnvoyGateway(*parsedOptions) error {
 
 // parseIstio completes and checks the options of TargetIstio.
 func (o *Options) parseIstio(*parsedOptions) error {
-	own := IstioOptions{}
-	if o.Istio != nil {
-		own = *o.Istio
-	}
+	own := ptr.Deref(o.Istio, IstioOptions{})
 	if o.Istio = &own; o.writesNothing && own.NativePath == "" {
 		own.WasmURL = cmp.Or(own.WasmURL, anyURL)
 	}

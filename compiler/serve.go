@@ -34,9 +34,8 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 		gateways[i].Telemetry = o.served().telemetryOf(gateways[i].Gateway)
 	}
 	settings := envoy.Settings{
-		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, Plugin: config,
-		PluginJSON:  text,
-		ShardModule: o.Envoy.ShardModule, Logged: o.LoggedHeaders,
+		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native,
+		Plugin: config, PluginJSON: text, ShardModule: o.Envoy.ShardModule, Logged: o.LoggedHeaders,
 	}
 	served, err := envoy.Serve(proxy.Clusters, settings, gateways)
 	r.Served, r.Draining, r.Until = served, proxy.Draining, proxy.Until

@@ -117,10 +117,8 @@ func (s *State) tellWithout(ref object.Ref, without []object.Ref) {
 
 // findPolicy gives a policy by its name.
 func (s *State) findPolicy(ref object.Ref) report.Subject {
-	all := resource.Objects{
-		LoadBalancers:   s.objects.context.LoadBalancers,
-		TrafficPolicies: s.objects.context.TrafficPolicies,
-	}
+	context := s.objects.context
+	all := resource.Objects{LoadBalancers: context.LoadBalancers, TrafficPolicies: context.TrafficPolicies}
 	if p := s.objects.policies[ref]; p != nil {
 		all.SessionPolicies = []*sessionPolicy{p}
 	}

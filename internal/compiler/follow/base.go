@@ -109,11 +109,7 @@ func (s *State) listServed(gateways []*gateway.Status) (names []gatewayName) {
 func (o *inventory) findService(ref object.Ref) *service { return o.services[ref.Key()] }
 
 // absence says why an object was not admitted.
-func (o *inventory) absence(ref object.Ref) string {
-	return resource.Absence(ref, o.refused[ref])
-}
-
-func takesStream(h ir.TLSHost) bool { return h.Stream != nil }
+func (o *inventory) absence(ref object.Ref) string { return resource.Absence(ref, o.refused[ref]) }
 
 // listStreamClusters lists the clusters that a listener leads connections or datagrams to, each once.
 func listStreamClusters(l ir.Listener) (all []string) {
@@ -175,7 +171,7 @@ func withoutCertificates(l ir.Listener) ir.Listener {
 	if l.Stream != nil {
 		l.Stream = &ir.Stream{}
 	}
-	l.TLSHosts = slices.DeleteFunc(slices.Clone(l.TLSHosts), takesStream)
+	l.TLSHosts = slices.DeleteFunc(slices.Clone(l.TLSHosts), func(h ir.TLSHost) bool { return h.Stream != nil })
 	for i := range l.TLSHosts {
 		l.TLSHosts[i].Certificates, l.TLSHosts[i].Clients, l.TLSHosts[i].Options = nil, nil, ir.TLSOptions{}
 	}

@@ -20,11 +20,7 @@ type gatherer struct {
 }
 
 func newGatherer(from *State) *gatherer {
-	return &gatherer{
-		from:  from,
-		all:   &resource.Objects{Controller: from.objects.context.Controller},
-		asked: map[key]bool{},
-	}
+	return &gatherer{from, &resource.Objects{Controller: from.objects.context.Controller}, map[key]bool{}}
 }
 
 // ask notes that something is asked for, and tells whether that is new.

@@ -1,6 +1,9 @@
 package follow
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
@@ -26,9 +29,7 @@ type groups struct {
 }
 
 func newGroups() groups {
-	return groups{
-		all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, temporary: map[*group]bool{},
-	}
+	return groups{all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, temporary: map[*group]bool{}}
 }
 
 // updateGroups makes marked groups again.
@@ -72,10 +73,7 @@ func (s *State) listMarked(moved []ir.HostKey) map[object.Ref]bool {
 // regroup dissolves the groups of some routes, and of all routes that are coupled with theirs now, and groups those
 // again.
 func (s *State) regroup(routes map[object.Ref]bool) (added []*group) {
-	queue := make([]object.Ref, 0, len(routes))
-	for ref := range routes {
-		queue = append(queue, ref)
-	}
+	queue := slices.AppendSeq(make([]object.Ref, 0, len(routes)), maps.Keys(routes))
 	caches := map[object.Ref]stepCaches{} // of groups with many routes
 	grouped := map[object.Ref]bool{}
 	for i := 0; i < len(queue); i++ {

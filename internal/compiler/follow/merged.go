@@ -97,9 +97,8 @@ func (m *merged) setSites(listeners []ir.Listener, of func(gateway string) bool)
 
 func (m *merged) addSite(l ir.Listener, s keyedSite) {
 	site := &siteHosts{
-		of: l.Gateway, empty: map[string]*ir.Host{}, texts: map[string]*envoy.HostText{},
-		written: map[string]*envoy.HostText{},
-		tallied: map[string]*envoy.HostText{}, gateway: m.findGateway(l.Gateway), clusters: newUsage(),
+		of: l.Gateway, gateway: m.findGateway(l.Gateway), clusters: newUsage(), empty: map[string]*ir.Host{},
+		texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{}, tallied: map[string]*envoy.HostText{},
 	}
 	m.sites[s.key] = site
 	among, after := listEmptyHosts(l, s.Site)
@@ -198,12 +197,8 @@ func (m *merged) finish() error {
 	}
 	for name, domains := range bySite {
 		site := m.sites[name]
-		site.among = mendOrder(
-			site.among,
-			domains,
-			func(d string) bool { return site.empty[d] != nil || site.texts[d] != nil },
-			gateway.BySpecificity,
-		)
+		isThere := func(d string) bool { return site.empty[d] != nil || site.texts[d] != nil }
+		site.among = mendOrder(site.among, domains, isThere, gateway.BySpecificity)
 	}
 	var names []string
 	for name := range m.was.clusters {

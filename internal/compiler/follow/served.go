@@ -128,11 +128,7 @@ func (m *merged) setGatewayKeys(g *servedGateway, id string) (err error) {
 
 // serveGateway puts what has changed of a Gateway together.
 func (m *merged) serveGateway(
-	key string,
-	g *servedGateway,
-	listeners []ir.Listener,
-	telemetry envoy.Telemetry,
-	s *stale,
+	key string, g *servedGateway, listeners []ir.Listener, telemetry envoy.Telemetry, s *stale,
 ) error {
 	was := g.last
 	if was == nil {
@@ -218,14 +214,10 @@ func (m *merged) patchClusters(g *servedGateway, d *envoy.Served, s *stale) (cha
 		return true
 	}
 	var settings, endpoints bool
-	d.Clusters, settings = d.Clusters.Replace(
-		s.settings,
-		func(name string) *envoy.Packed { return m.clusters[name].text.Settings },
-	)
-	d.Endpoints, endpoints = d.Endpoints.Replace(
-		s.endpoints,
-		func(name string) *envoy.Packed { return m.clusters[name].text.Endpoints },
-	)
+	settingsOf := func(name string) *envoy.Packed { return m.clusters[name].text.Settings }
+	endpointsOf := func(name string) *envoy.Packed { return m.clusters[name].text.Endpoints }
+	d.Clusters, settings = d.Clusters.Replace(s.settings, settingsOf)
+	d.Endpoints, endpoints = d.Endpoints.Replace(s.endpoints, endpointsOf)
 	return settings || endpoints
 }
 

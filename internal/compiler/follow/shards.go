@@ -39,13 +39,8 @@ func (s *siteHosts) listShardHosts(domains []string) ([]envoy.ShardHost, error) 
 	for i, domain := range domains {
 		hosts[i].Domain = domain
 		if h := s.host(domain); h != nil {
-			hosts[i] = envoy.ShardHost{
-				Domain:   domain,
-				Content:  h.Text(s.sessions),
-				Shards:   h.Shards,
-				Routes:   h.Routes,
-				Clusters: h.Clusters,
-			}
+			hosts[i].Content, hosts[i].Shards = h.Text(s.sessions), h.Shards
+			hosts[i].Routes, hosts[i].Clusters = h.Routes, h.Clusters
 			there, written = append(there, i), append(written, envoy.WrittenHost{Content: hosts[i].Content, Scopes: h.Scopes})
 		}
 	}
