@@ -12,31 +12,16 @@ const nothingDifferent = "nothing that Envoy sees"
 
 // describeChanges says for people what is different in a configuration, the first few things in one line.
 func describeChanges(from, to *envoy.Served) string {
-	var all []string
-	for _, d := range listDifferences(from.Clusters.Others(to.Clusters)) {
-		all = append(all, d.describe("backend", clusterName))
-	}
-	for _, d := range listDifferences(from.Endpoints.Others(to.Endpoints)) {
-		if d.isNew || d.isGone { // as its cluster is, then
-			continue
-		}
-		all = append(all, endpointsOf(d.describe("", clusterName)))
-	}
+	clustersBefore, clusters := from.Clusters.Others(to.Clusters)
+	endpointsBefore, endpoints := from.Endpoints.Others(to.Endpoints)
+	all := appendChanges(nil, clustersBefore, clusters, true, "backend ", clusterName)
+	all = appendChanges(all, endpointsBefore, endpoints, false, "", endpointsOf)
 	if string(from.PluginJSON) != string(to.PluginJSON) {
 		all = append(all, "keys")
 	}
-	for _, d := range listDifferences(from.Secrets, to.Secrets) {
-		all = append(all, d.describe("", func(name string) string { return name }))
-	}
-	for _, d := range listDifferences(from.Listeners, to.Listeners) {
-		all = append(all, d.describe("listener", listenerAddress))
-	}
-	for _, d := range listDifferences(from.Routes, to.Routes) {
-		if d.isNew || d.isGone { // as their listener is
-			continue
-		}
-		all = append(all, d.describe("routes of", listenerAddress))
-	}
+	all = appendChanges(all, from.Secrets, to.Secrets, true, "", secretName)
+	all = appendChanges(all, from.Listeners, to.Listeners, true, "listener ", listenerAddress)
+	all = appendChanges(all, from.Routes, to.Routes, false, "routes of ", listenerAddress)
 	const most = 4
 	switch n := len(all); {
 	case n == 0:
@@ -48,13 +33,35 @@ func describeChanges(from, to *envoy.Served) string {
 	}
 }
 
-// endpointsOf says that a cluster's endpoints have changed. Those of a split have weights, too.
+// appendChanges appends what is different between two lists, for people. What is new or gone is left out of a list whose
+// members come and go with those of another one.
+func appendChanges(
+	all []string, before, now []*envoy.Packed, comeAlone bool, what string, format func(name string) string,
+) []string {
+	for _, d := range compare(before, now) {
+		switch {
+		case d.before != nil && d.now != nil:
+			all = append(all, what+format(d.now.Name))
+		case !comeAlone:
+		case d.now != nil:
+			all = append(all, "new "+what+format(d.now.Name))
+		default:
+			all = append(all, what+format(d.before.Name)+" gone")
+		}
+	}
+	return all
+}
+
+// endpointsOf names a cluster's endpoints. Those of a split have weights, too.
 func endpointsOf(cluster string) string {
-	if strings.Contains(cluster, ":") {
-		return "endpoints of " + cluster
+	if name := clusterName(cluster); strings.Contains(name, ":") {
+		return "endpoints of " + name
 	}
 	return "endpoints or weights of " + cluster
 }
+
+// secretName is as people have it.
+func secretName(name string) string { return name }
 
 // clusterName is namespace/name:port for that of a Service.
 func clusterName(cluster string) string {
@@ -76,40 +83,4 @@ func listenerAddress(name string) string {
 		return at.String()
 	}
 	return name
-}
-
-// difference is a resource that has changed, is new, or is gone.
-type difference struct {
-	name          string
-	isNew, isGone bool
-}
-
-// describe says for people what is different.
-func (d difference) describe(what string, format func(name string) string) string {
-	text := strings.TrimSpace(what + " " + format(d.name))
-	switch {
-	case d.isNew:
-		return "new " + text
-	case d.isGone:
-		return text + " gone"
-	default:
-		return text
-	}
-}
-
-// listDifferences compares two lists by the names of their members.
-func listDifferences(from, to []*envoy.Packed) (all []difference) {
-	changed, removed := compare(from, to)
-	if len(changed)+len(removed) == 0 {
-		return nil
-	}
-	was := byName(from)
-	for _, packed := range changed {
-		_, known := was[packed.Name]
-		all = append(all, difference{name: packed.Name, isNew: !known})
-	}
-	for _, name := range removed {
-		all = append(all, difference{name: name, isGone: true})
-	}
-	return all
 }

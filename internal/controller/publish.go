@@ -29,12 +29,8 @@ func (c *Controller) publish(since time.Time, p *pass) (string, error) {
 	case c.Served.Together:
 		return different, err
 	}
-	return fmt.Sprintf(
-		"served in %d ms: %d of %d Gateways have changed",
-		time.Since(since).Milliseconds(),
-		changed,
-		served,
-	), err
+	return fmt.Sprintf("served in %d ms: %d of %d Gateways have changed",
+		time.Since(since).Milliseconds(), changed, served), err
 }
 
 // serve gives the server a snapshot for each Gateway. It counts those that change and, where one is for all Gateways,
@@ -49,12 +45,7 @@ func (c *Controller) serve(since time.Time, p *pass) (changed int, different str
 			now[d.Gateway] = last
 			continue
 		}
-		var next published
-		if known {
-			next = last.follow(since, d)
-		} else {
-			next = published{d, NewSnapshot(since, d)}
-		}
+		next := last.follow(since, d)
 		now[d.Gateway] = next
 		if !known || last.snapshot.Generation != next.snapshot.Generation {
 			changed++

@@ -71,12 +71,8 @@ func maskedSource() *corev3.DataSource {
 
 // dumpFilter shows the filter's configuration without its keys, be they sealed or not.
 func dumpFilter(r *xds.Resource) any {
-	text, known := r.Origin.(json.RawMessage)
-	if !known {
-		return masked
-	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(text, &fields) != nil {
+	if json.Unmarshal(r.Origin, &fields) != nil {
 		return masked
 	}
 	if fields["keys"] != nil {

@@ -86,8 +86,8 @@ type Resource struct {
 	// with their session policies.
 	Moved   []string
 	Without func(moved []string) *Resource
-	// Origin is what the resource was made from; nil where that does not matter.
-	Origin any
+	// Origin is the JSON that the resource was made from; nil where that does not matter.
+	Origin []byte
 
 	url     string            // of its type
 	content func() []byte     // of the message
