@@ -18,6 +18,8 @@ import (
 	"io"
 	"net/netip"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -228,7 +230,8 @@ func (c *Controller) pass(since time.Time) {
 	what := ""
 	if err == nil {
 		message.PrintProblems(c.Stderr, p.warnings, c.Style)
-		c.printEnded(p)
+		slices.SortFunc(p.ended, func(a, b compiler.Problem) int { return strings.Compare(a.Object, b.Object) })
+		message.PrintProblems(c.Stderr, p.ended, c.Style)
 		what, err = c.publish(since, p)
 	}
 	reason := c.loop.failure

@@ -2,15 +2,12 @@ package controller
 
 import (
 	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
-	"github.com/limpet-proxy/limpet/internal/message"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -30,7 +27,8 @@ func (c *Controller) noteEnded(p *pass) {
 	maps.DeleteFunc(r.ended, func(_ object.Ref, e compiler.Ended) bool { return p.now.Sub(e.At) >= compiler.TellEnded })
 	for ref, e := range p.update.Ended {
 		p.ended = append(p.ended, compiler.Problem{
-			Code: report.SessionsEnd, Object: ref.String(), File: e.File, Line: e.Line, Message: e.String() + takenBack,
+			Code: report.SessionsEnd, Object: ref.String(), File: e.File, Line: e.Line,
+			Message: e.String() + "; once the edit is taken back, those of clients that have not come since go on",
 		})
 		if r.ended == nil {
 			r.ended = map[object.Ref]compiler.Ended{}
@@ -38,15 +36,6 @@ func (c *Controller) noteEnded(p *pass) {
 		r.ended[ref] = r.ended[ref].Add(e)
 	}
 }
-
-// printEnded says whose sessions a pass has ended.
-func (c *Controller) printEnded(p *pass) {
-	slices.SortFunc(p.ended, func(a, b compiler.Problem) int { return strings.Compare(a.Object, b.Object) })
-	message.PrintProblems(c.Stderr, p.ended, c.Style)
-}
-
-// takenBack is what can be done.
-const takenBack = "; once the edit is taken back, those of clients that have not come since go on"
 
 // retired lists the keys with which sessions may be signed and which are not in the ring of a pass any more.
 func (p *pass) retired(before policyconfig.KeyRing) (keys []compiler.RetiredKey) {

@@ -70,10 +70,9 @@ func (h *held) release(sources read.List) {
 	for s := range sources.All() {
 		now[s.Name] = s.Data
 	}
-	maps.DeleteFunc(
-		h.files,
-		func(name string, f heldFile) bool { return now[name] == nil || !bytes.Equal(now[name], f.data) },
-	)
+	maps.DeleteFunc(h.files, func(name string, f heldFile) bool {
+		return now[name] == nil || !bytes.Equal(now[name], f.data)
+	})
 }
 
 // hold holds the files that the problems are in, or objects of them. It is false if one of the problems is in no file,

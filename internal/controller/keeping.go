@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"math"
 	"sync"
 
@@ -31,13 +32,9 @@ func (k *keeping) begin(server *xds.Server) (done, none func()) {
 	k.before[of] = xds.LastNumber()
 	remove := func(first int) {
 		k.lock.Lock()
-		defer k.lock.Unlock()
-		for at := range k.before {
-			if first <= at && at <= of {
-				delete(k.before, at)
-			}
-		}
-		server.Withhold(k.least())
+		maps.DeleteFunc(k.before, func(at int, _ uint64) bool { return first <= at && at <= of })
+		k.lock.Unlock()
+		k.withhold(server)
 	}
 	return func() { remove(0) }, func() { remove(of) }
 }
@@ -46,15 +43,11 @@ func (k *keeping) begin(server *xds.Server) (done, none func()) {
 func (k *keeping) withhold(server *xds.Server) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	server.Withhold(k.least())
-}
-
-func (k *keeping) least() uint64 {
 	least := uint64(math.MaxUint64)
 	for _, number := range k.before {
 		least = min(least, number)
 	}
-	return least
+	server.Withhold(least)
 }
 
 // isDone tells whether all that was seen is remembered.
