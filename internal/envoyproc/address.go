@@ -34,20 +34,17 @@ func FindUnusable(listeners []netip.AddrPort, patience time.Duration) map[netip.
 	unusable := map[netip.AddrPort]string{}
 	end := time.Now().Add(patience)
 	for _, at := range listeners {
-		err := checkListener(at)
+		check := func() error { return checkFree(at.String(), "change the Gateway's port or address") }
+		err := check()
 		for errors.Is(err, errInUse) && time.Now().Before(end) {
 			time.Sleep(patience / 20)
-			err = checkListener(at)
+			err = check()
 		}
 		if err != nil {
 			unusable[at] = err.Error()
 		}
 	}
 	return unusable
-}
-
-func checkListener(at netip.AddrPort) error {
-	return checkFree(at.String(), "change the Gateway's port or address")
 }
 
 var errInUse = errors.New("is in use by another process")
@@ -67,11 +64,8 @@ func checkFree(address, advice string) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s %w; stop it, or %s", address, errInUse, advice)
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf(
-			"%s: no permission to listen there (ports below 1024 are root's); run as root, or %s",
-			address,
-			advice,
-		)
+		return fmt.Errorf("%s: no permission to listen there (ports below 1024 are root's); run as root, or %s",
+			address, advice)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("%s is not an address of this machine; %s", address, advice)
 	default:

@@ -1,6 +1,7 @@
 package envoyproc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -9,17 +10,14 @@ import (
 
 // Find gives the program to run: what ENVOY names, else envoy on PATH.
 func Find() (string, error) {
-	if name := os.Getenv("ENVOY"); name != "" {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			return "", fmt.Errorf("ENVOY: %q is not a program", name)
-		}
+	name := os.Getenv("ENVOY")
+	path, err := exec.LookPath(cmp.Or(name, "envoy"))
+	switch {
+	case err == nil:
 		return path, nil
+	case name != "":
+		return "", fmt.Errorf("ENVOY: %q is not a program", name)
+	default:
+		return "", errors.New("no Envoy on PATH; name one with ENVOY=PATH ('make tools' installs one and says where)")
 	}
-	path, err := exec.LookPath("envoy")
-	if err != nil {
-		return "", errors.New("no Envoy on PATH; name one with ENVOY=PATH " +
-			"('make tools' installs one and says where)")
-	}
-	return path, nil
 }

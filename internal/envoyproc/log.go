@@ -80,9 +80,7 @@ func (l *Log) Explain(ended error, program string) error {
 		return exit
 	}
 	lines := strings.Split(strings.TrimSpace(string(l.tail)), "\n")
-	if more := len(lines) - maxLastLines; more > 0 {
-		lines = lines[more:]
-	}
+	lines = lines[max(0, len(lines)-maxLastLines):]
 	if lines[0] == "" {
 		exit.Reason += ", and said nothing"
 		return exit
