@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
+	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,8 +59,7 @@ type Input struct {
 // NewStatus says what a server serves, and to whom.
 func NewStatus(s *xds.Server, of Input) Status {
 	status := Status{Input: of.Status(), Ended: of.Ended(), Gateways: []GatewayStatus{}, Envoys: []xds.ClientStatus{}}
-	keys := of.Keys()
-	if len(keys.Keys) > 0 {
+	if keys := of.Keys(); len(keys.Keys) > 0 {
 		status.Keys = &keys
 	}
 	for _, key := range s.Gateways() {
@@ -110,10 +110,11 @@ func Admin(s *xds.Server, input Input, probes *http.ServeMux) http.Handler {
 // sameOrigin refuses what a page of another site makes a browser on this machine send.
 func sameOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := strings.Trim(strings.TrimSuffix(r.Host, ":"+portOf(r.Host)), "[]")
+		host := (&url.URL{Host: r.Host}).Hostname()
+		_, notAddress := netip.ParseAddr(host)
 		site := r.Header.Get("Sec-Fetch-Site") // which a page can't forge; "none" is a person's own request
 		if r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin" ||
-			host != "localhost" && !isAddress(host) {
+			host != "localhost" && notAddress != nil {
 			http.Error(w, "for this machine only: ask by address, and not from a page", http.StatusForbidden)
 			return
 		}

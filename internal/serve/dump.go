@@ -2,8 +2,6 @@ package serve
 
 import (
 	"encoding/json"
-	"net"
-	"net/netip"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -22,10 +20,7 @@ const masked = "[masked]"
 // dump is a snapshot for people, without anything that must not be seen.
 func dump(s *xds.Snapshot) map[string]any {
 	all := map[string]any{"generation": s.Generation}
-	for _, t := range []xds.Type{
-		xds.Cluster, xds.Endpoint, xds.Secret, xds.Filter, xds.Routes, xds.ScopedRoutes,
-		xds.Listener,
-	} {
+	for t := xds.Cluster; t <= xds.Listener; t++ {
 		named := map[string]any{}
 		for _, r := range s.Resources(t) {
 			named[r.Name] = map[string]any{"version": r.Version, "content": dumpResource(t, r)}
@@ -47,26 +42,19 @@ func dumpResource(t xds.Type, r *xds.Resource) any {
 		if certificate == nil {
 			return masked
 		}
-		certificate.PrivateKey = maskedSource()
-		return toJSON(m)
+		certificate.PrivateKey = &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: masked}}
 	case *corev3.TypedExtensionConfig:
 		return dumpFilter(r)
 	case *routev3.RouteConfiguration:
 		maskKeys(m)
-		return toJSON(m)
 	case *routev3.ScopedRouteConfiguration:
 		maskKeys(m.GetRouteConfiguration())
-		return toJSON(m)
 	default:
 		if t == xds.Secret || t == xds.Filter {
 			return masked
 		}
-		return toJSON(m)
 	}
-}
-
-func maskedSource() *corev3.DataSource {
-	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: masked}}
+	return toJSON(m)
 }
 
 // dumpFilter shows the filter's configuration without its keys, be they sealed or not.
@@ -100,14 +88,4 @@ func toJSON(m proto.Message) any {
 		return masked
 	}
 	return json.RawMessage(text)
-}
-
-func portOf(hostport string) string {
-	_, port, _ := net.SplitHostPort(hostport)
-	return port
-}
-
-func isAddress(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err == nil
 }

@@ -69,12 +69,17 @@ func (all Statuses) IsComplete() bool {
 
 // NewRPC makes a gRPC server for Envoys; without TLS if there is no configuration. An Envoy that has vanished without a
 // word is missed within a minute. Age and deadline are those of the xds.Options: where streams end with their age, so
-// do connections.
+// do connections. From four fifths of the age on a connection takes no new streams, so that its Envoy reconnects, is
+// authenticated again, and may find another replica. An Envoy that owes an answer then, and goes on owing it, is cut
+// off.
 func NewRPC(config *tls.Config, age, deadline time.Duration) *grpc.Server {
+	alive := keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}
+	if age > 0 {
+		alive.MaxConnectionAge = age * 7 / 10 // give or take a tenth of that, says gRPC
+		alive.MaxConnectionAgeGrace = age*6/10 + 2*deadline
+	}
 	options := []grpc.ServerOption{
-		grpc.KeepaliveParams(
-			limitAge(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 20 * time.Second}, age, deadline),
-		),
+		grpc.KeepaliveParams(alive),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.MaxConcurrentStreams(1), // of one connection: an Envoy has one
 		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxHeaderListSize(maxHeaders), grpc.ConnectionTimeout(handshakeWithin),
@@ -85,17 +90,6 @@ func NewRPC(config *tls.Config, age, deadline time.Duration) *grpc.Server {
 		options = append(options, grpc.Creds(credentials.NewTLS(config)))
 	}
 	return grpc.NewServer(options...)
-}
-
-// limitAge limits the age of connections: from four fifths of the age on a connection takes no new streams, so that its
-// Envoy reconnects, is authenticated again, and may find another replica. An Envoy that owes an answer then, and goes
-// on owing it, is cut off.
-func limitAge(p keepalive.ServerParameters, age, deadline time.Duration) keepalive.ServerParameters {
-	if age > 0 {
-		p.MaxConnectionAge = age * 7 / 10 // give or take a tenth of that, says gRPC
-		p.MaxConnectionAgeGrace = age*6/10 + 2*deadline
-	}
-	return p
 }
 
 const (

@@ -58,10 +58,13 @@ func (h *HotTLS) Set(m TLSMaterial) error {
 }
 
 // Config asks every client for a certificate, unless it may have a token.
-func (h *HotTLS) Config() *tls.Config {
+func (h *HotTLS) Config() *tls.Config { return newConfig(h.current.Load) }
+
+// newConfig makes a configuration that has each connection get the one of then.
+func newConfig(get func() *tls.Config) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return h.current.Load(), nil },
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return get(), nil },
 	}
 }
 
@@ -74,20 +77,12 @@ const recheck = time.Second
 
 // LoadTLS makes a configuration that follows files: where they can't be used, what they held before holds.
 func LoadTLS(files TLSFiles, tokens bool, warn func(error)) (*tls.Config, error) {
-	f := &tlsFollower{
-		HotTLS:    HotTLS{Tokens: tokens},
-		files:     files,
-		stamp:     files.stamp(),
-		checkedAt: time.Now(),
-		warn:      warn,
-	}
+	f := &tlsFollower{files: files, stamp: files.stamp(), checkedAt: time.Now(), warn: warn}
+	f.Tokens = tokens
 	if err := f.load(); err != nil {
 		return nil, err
 	}
-	return &tls.Config{
-		MinVersion:         tls.VersionTLS13,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.get(time.Now()), nil },
-	}, nil
+	return newConfig(func() *tls.Config { return f.get(time.Now()) }), nil
 }
 
 // tlsFollower has what the files held last.

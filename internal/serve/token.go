@@ -56,10 +56,8 @@ func AuthenticateByToken(tokens Tokens) xds.Authenticate {
 func RefuseManaged(identify xds.Identify) xds.Identify {
 	return func(ctx context.Context, from *peer.Peer, node *corev3.Node) (xds.Identity, error) {
 		if envoy.IsManaged(node) {
-			return xds.Identity{}, status.Error(
-				codes.Unavailable,
-				"this process runs no proxies: another one has the keys of this one",
-			)
+			return xds.Identity{}, status.Error(codes.Unavailable,
+				"this process runs no proxies: another one has the keys of this one")
 		}
 		return identify(ctx, from, node)
 	}
