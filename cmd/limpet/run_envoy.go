@@ -38,7 +38,7 @@ type runChange struct {
 func (e *ownEnvoy) announce(number int, since time.Time, what string) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
-	e.waiting = append(e.waiting, runChange{number, since, what, e.server.Latest(envoy.AllGateways).Number()})
+	e.waiting = append(e.waiting, runChange{number, since, what, e.server.Latest(envoy.AllGateways).Number})
 	e.tell()
 }
 

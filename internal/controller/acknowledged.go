@@ -64,7 +64,7 @@ func (c *Controller) checkAcknowledged(now time.Time) (different bool) {
 		there[gateway] = true
 		_, was := a.since[gateway]
 		latest := c.Server.Latest(gateway)
-		switch has := latest != nil && slices.Contains(held[gateway], latest.Listeners()); {
+		switch has := latest != nil && slices.Contains(held[gateway], latest.Listeners); {
 		case has:
 			a.last[gateway] = now
 			delete(a.since, gateway)

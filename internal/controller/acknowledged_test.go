@@ -69,7 +69,7 @@ func TestGrace(t *testing.T) {
 			}
 		}
 		expect("without an Envoy, and new", `False`)
-		elsewhere["a/gw"] = []string{c.Server.Latest("a/gw").Listeners()}
+		elsewhere["a/gw"] = []string{c.Server.Latest("a/gw").Listeners}
 		expect("with one", "True")
 		delete(elsewhere, "a/gw")
 		expect("once it is gone", "True")

@@ -56,7 +56,7 @@ func TestStatusesOfFacts(t *testing.T) {
 	}{
 		{"nothing", func() {}, "", ""},
 		{"an Envoy has the listeners", func() {
-			elsewhere["default/one"] = []string{c.Server.Latest("default/one").Listeners()}
+			elsewhere["default/one"] = []string{c.Server.Latest("default/one").Listeners}
 		}, "Gateway one", `"type":"Programmed","status":"True"`},
 		{"it is gone", func() { delete(elsewhere, "default/one") }, "Gateway one", `"type":"Programmed","status":"False"`},
 		{"proxies are run", func() {

@@ -178,8 +178,8 @@ func (c *client) begin(now time.Time) {
 
 // pushStages sends what the stage allows that the target has come to.
 func (c *client) pushStages(now time.Time) {
-	if (c.returned || c.routed < c.target.number) && c.isRouted() {
-		c.returned, c.routed = false, c.target.number
+	if (c.returned || c.routed < c.target.Number) && c.isRouted() {
+		c.returned, c.routed = false, c.target.Number
 	}
 	c.returned = c.returned && now.Sub(c.connected) < c.deadline
 	c.recognizeSharding()

@@ -7,10 +7,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type connected struct{ *Server }
 
 var connectedDesc = prometheus.NewDesc(
-	"limpet_xds_streams",
-	"Envoys that are connected, by Gateway.",
-	[]string{"gateway"},
-	nil,
+	"limpet_xds_streams", "Envoys that are connected, by Gateway.", []string{"gateway"}, nil,
 )
 
 // Describe is prometheus.Collector's.

@@ -2,7 +2,6 @@ package xds
 
 import (
 	"errors"
-	"net"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
@@ -13,14 +12,6 @@ import (
 func (s *Server) excess(what, format string, values ...any) error {
 	s.options.Metrics.excess.WithLabelValues(what).Inc()
 	return status.Errorf(codes.ResourceExhausted, format, values...)
-}
-
-func hostOf(from *peer.Peer) string {
-	host, _, err := net.SplitHostPort(from.Addr.String())
-	if err != nil {
-		return from.Addr.String()
-	}
-	return host
 }
 
 // refuse is the answer to a peer that gets nothing. Whoever may reach the server can be refused as often as it likes:

@@ -38,7 +38,7 @@ func TestClientBadHost(t *testing.T) {
 		if got := strings.Join(e.log, " "); c.log != "" && got != c.log {
 			t.Errorf("%s: sent %s\nwant %s", c.name, got, c.log)
 		}
-		if routed := e.client.routed == to.number; routed != (c.refused == "") {
+		if routed := e.client.routed == to.Number; routed != (c.refused == "") {
 			t.Errorf("%s: it is known to have the routes: %t", c.name, routed)
 		}
 		if err := e.holds(to); (err == nil) != (c.refused == "") {

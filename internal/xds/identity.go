@@ -48,11 +48,8 @@ func IdentifyByCertificate(domain string) Identify {
 			return Identity{}, err
 		}
 		if strings.Contains(claimed, "/") && claimed != key {
-			return Identity{}, fmt.Errorf(
-				"the client's certificate is for Gateway %s, and its node's cluster is %q",
-				key,
-				claimed,
-			)
+			return Identity{}, fmt.Errorf("the client's certificate is for Gateway %s, and its node's cluster is %q",
+				key, claimed)
 		}
 		return Identity{Gateway: key, Name: uris[0].String()}, nil
 	}

@@ -1,6 +1,9 @@
 package xds
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // Metrics are a server's.
 type Metrics struct {
@@ -20,58 +23,47 @@ type Metrics struct {
 // NewMetrics makes a server's metrics, of which one alone has a label for Gateways, and none one for a route or a
 // client.
 func NewMetrics(to prometheus.Registerer) *Metrics {
+	registered := promauto.With(to)
 	m := &Metrics{
 		to: to,
-		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		stages: registered.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "limpet_xds_change_ack_seconds",
 			Help:    "From a change being seen to an Envoy's acknowledgement of it, by stage.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60},
 		}, []string{"stage"}),
-		own: prometheus.NewHistogram(prometheus.HistogramOpts{
+		own: registered.NewHistogram(prometheus.HistogramOpts{
 			Name:    "limpet_xds_change_send_seconds",
 			Help:    "From a change being seen to its first messages to an Envoy that owes no answer.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
 		}),
-		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
+		pushes: registered.NewCounterVec(prometheus.CounterOpts{
 			Name: "limpet_xds_pushes_total", Help: "Messages to Envoys, by type.",
 		}, []string{"type"}),
-		resources: prometheus.NewCounterVec(prometheus.CounterOpts{
+		resources: registered.NewCounterVec(prometheus.CounterOpts{
 			Name: "limpet_xds_resources_total", Help: "Resources that were sent to Envoys, or taken away, by type.",
 		}, []string{"type", "action"}),
-		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
+		rejections: registered.NewCounterVec(prometheus.CounterOpts{
 			Name: "limpet_xds_nacks_total", Help: "Messages that Envoys did not take, by type.",
 		}, []string{"type"}),
-		late: prometheus.NewCounter(prometheus.CounterOpts{
+		late: registered.NewCounter(prometheus.CounterOpts{
 			Name: "limpet_xds_late_total", Help: "Times that an Envoy did not answer within the deadline.",
 		}),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{
+		refused: registered.NewCounter(prometheus.CounterOpts{
 			Name: "limpet_xds_refused_total", Help: "Clients that were turned away: without a certificate, or with a wrong one.",
 		}),
-		unknown: prometheus.NewGauge(prometheus.GaugeOpts{
+		unknown: registered.NewGauge(prometheus.GaugeOpts{
 			Name: "limpet_xds_unknown_connections", Help: "Connections of which it is not known who they are.",
 		}),
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+		ended: registered.NewCounterVec(prometheus.CounterOpts{
 			Name: "limpet_xds_unknown_ended_total",
 			Help: "Connections that were ended without it being known who they were: late, or too many.",
 		}, []string{"reason"}),
-		excess: prometheus.NewCounterVec(prometheus.CounterOpts{
+		excess: registered.NewCounterVec(prometheus.CounterOpts{
 			Name: "limpet_xds_excess_total",
 			Help: "Envoys that were cut off for what goes beyond a limit: a message, names, memory, streams.",
 		}, []string{"limit"}),
 	}
 	m.startAtZero()
-	to.MustRegister(
-		m.stages,
-		m.own,
-		m.pushes,
-		m.resources,
-		m.rejections,
-		m.late,
-		m.refused,
-		m.unknown,
-		m.ended,
-		m.excess,
-	)
 	return m
 }
 

@@ -127,10 +127,8 @@ func (c *client) send(t Type, changed []*Resource, removed []string, now time.Ti
 		SystemVersionInfo: c.target.Generation, TypeUrl: t.URL(), Nonce: k.pending.nonce, RemovedResources: removed,
 	}
 	for _, r := range changed {
-		message.Resources = append(
-			message.Resources,
-			&discoveryv3.Resource{Name: r.Name, Version: r.Version, Resource: r.body(k.refused)},
-		)
+		resource := &discoveryv3.Resource{Name: r.Name, Version: r.Version, Resource: r.body(k.refused)}
+		message.Resources = append(message.Resources, resource)
 	}
 	c.out = append(c.out, message)
 }

@@ -29,10 +29,8 @@ type Options struct {
 	ConnectionAge time.Duration
 	// MostStreams is how many there may be for a Gateway from one address; 0 for any number.
 	MostStreams int
-	// MostUnknown is how many connections there may be of which it is not known who they are, each for as long as Within;
-	// 0 is mostUnknown and within.
-	MostUnknown int
-	Within      time.Duration
+	// Within is how long a connection may take until it is known who it is; 0 is within.
+	Within time.Duration
 	// Budget is what the Envoys of all Gateways may cost together, in bytes of memory; 0 for any number.
 	Budget int
 	// Authenticate is AuthenticateByCertificate unless it says otherwise.
@@ -115,14 +113,14 @@ func NewServer(o Options) *Server {
 	s.kept.Store(math.MaxUint64)
 	o.Metrics.to.MustRegister(connected{s})
 	s.gate = &callers.Gate{
-		Most: cmp.Or(o.MostUnknown, mostUnknown), Within: cmp.Or(o.Within, within), Ended: s.endedUnknown,
+		Most: mostUnknown, Within: cmp.Or(o.Within, within), Ended: s.endedUnknown,
 		Count: func(more int) { o.Metrics.unknown.Add(float64(more)) },
 	}
 	return s
 }
 
-// A connection of which it is not known who it is takes up to 64 kB, and is ended within this time, in which a token
-// may be reviewed.
+// There may be so many connections of which it is not known who they are. Each takes up to 64 kB, and is ended within
+// this time, in which a token may be reviewed.
 const (
 	mostUnknown = 1024
 	within      = 20 * time.Second
@@ -201,7 +199,7 @@ func (s *Server) Latest(key string) *Snapshot {
 // proxies ought to have, whatever it has not taken besides.
 func (s *Server) HasLatestRoutes(c ClientStatus) bool {
 	latest := s.Latest(c.Gateway)
-	return latest == nil || c.routed >= latest.number
+	return latest == nil || c.routed >= latest.Number
 }
 
 // Gateways are those that there is something for, in order; those that are gone as long as they have proxies.

@@ -19,13 +19,14 @@ type Snapshot struct {
 	Generation string
 	// Since is when the change was seen that led to it.
 	Since time.Time
+	// Number is higher than those of all snapshots that were made before.
+	Number uint64
+	// Listeners is a hash of the listeners, which another replica gives too; empty for a Gateway that never had any.
+	Listeners string
 
-	number uint64 // higher than those of all snapshots that were made before
 	tables [typeCount]*table
 	sum    hashSum // of all resources
 	named  int     // what their names come to for an Envoy that has and wants them all
-	// listeners is a hash of the listeners.
-	listeners string
 	// edited are the names of which there is something else than in the snapshot that it was made from, which has the
 	// number from.
 	edited nameSets
@@ -72,7 +73,7 @@ type Edit struct {
 
 // NewSnapshot makes one of resources by their type.
 func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
-	s := &Snapshot{Since: since, number: snapshots.Add(1)}
+	s := &Snapshot{Since: since, Number: snapshots.Add(1)}
 	s.Generation = s.sum.hash()
 	edits := map[Type]Edit{}
 	for t := range typeCount {
@@ -86,7 +87,7 @@ func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
 // touch.
 func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
 	next := *s
-	next.Since, next.from, next.number, next.edited = since, s.number, snapshots.Add(1), nameSets{}
+	next.Since, next.from, next.Number, next.edited = since, s.Number, snapshots.Add(1), nameSets{}
 	for t, e := range edits {
 		if len(e.Set)+len(e.Removed) > 0 {
 			next.edit(t, e)
@@ -97,7 +98,11 @@ func (s *Snapshot) Edit(since time.Time, edits map[Type]Edit) *Snapshot {
 	}
 	next.Generation = next.sum.hash()
 	if len(next.edited[Listener]) > 0 {
-		next.listeners = next.hashListeners()
+		var sum hashSum
+		for _, r := range next.Resources(Listener) {
+			sum.replace(nil, r)
+		}
+		next.Listeners = sum.hash()
 	}
 	return &next
 }
@@ -116,7 +121,7 @@ func (s *Snapshot) edit(t Type, e Edit) {
 		s.named += r.named() - was.resource.named()
 		s.edited.add(t, r.Name)
 		if len(r.Moved) > 0 {
-			r.date(was.resource, s.number)
+			r.date(was.resource, s.Number)
 		}
 	}
 }
@@ -133,27 +138,8 @@ func (s *Snapshot) findResource(t Type, name string) *Resource {
 	return found.resource
 }
 
-// Listeners is a hash of the listeners, which another replica gives too; empty for a Gateway that never had any.
-func (s *Snapshot) Listeners() string {
-	if s == nil {
-		return ""
-	}
-	return s.listeners
-}
-
-func (s *Snapshot) hashListeners() string {
-	var sum hashSum
-	for _, r := range s.Resources(Listener) {
-		sum.replace(nil, r)
-	}
-	return sum.hash()
-}
-
 // LastNumber is that of the last snapshot.
 func LastNumber() uint64 { return snapshots.Load() }
-
-// Number is higher than those of all snapshots that were made before.
-func (s *Snapshot) Number() uint64 { return s.number }
 
 // Resources are those of a type, by name.
 func (s *Snapshot) Resources(t Type) (all []*Resource) {
@@ -168,7 +154,7 @@ func (s *Snapshot) Resources(t Type) (all []*Resource) {
 
 // changesSince gives the names of which there may be something else than in another snapshot; nil has nothing.
 func (s *Snapshot) changesSince(last *Snapshot) (changed nameSets) {
-	if last != nil && s.from == last.number {
+	if last != nil && s.from == last.Number {
 		return s.edited
 	}
 	for t := range typeCount {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,7 +35,7 @@ type stream struct {
 	client    *client
 	to        adsStream
 	caller    *callers.Caller
-	host      string // that it comes from
+	host      string // that it comes from; empty for one at a socket
 	inbox     inbox
 	namespace string // of its Gateway
 	// outgoing are messages that have not been sent, and owed the sizes of large ones that the Envoy has yet to answer, by
@@ -124,9 +125,10 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 func (s *Server) newStream(to adsStream, from *peer.Peer, who Identity, node *corev3.Node) (*stream, error) {
 	now := time.Now()
 	one := &stream{
-		server: s, to: to, caller: callers.Find(from.Addr), host: hostOf(from), inbox: inbox{wake: make(chan struct{}, 1)},
-		owed: map[string]int{},
+		server: s, to: to, caller: callers.Find(from.Addr), owed: map[string]int{},
+		inbox: inbox{wake: make(chan struct{}, 1)},
 	}
+	one.host, _, _ = net.SplitHostPort(from.Addr.String())
 	one.namespace, _, _ = strings.Cut(who.Gateway, "/")
 	one.client = newClient(s.options.Deadline, one, now)
 	if ready := s.options.Ready; ready != nil {
@@ -222,13 +224,9 @@ func (one *stream) take(request *discoveryv3.DeltaDiscoveryRequest) error {
 	named, requested := one.server.namedOf(one.gateway()), one.client.requested()
 	one.caller.Take(mostMessage(named))
 	if most := 2*named + moreThanServed; requested > most {
-		return one.server.excess(
-			"names",
+		return one.server.excess("names",
 			"what is asked for comes to more than %d bytes, twice what there is for Gateway %s and %d",
-			most,
-			one.gateway(),
-			moreThanServed,
-		)
+			most, one.gateway(), moreThanServed)
 	}
 	if !one.reckon(one.cost()) {
 		return one.excess()

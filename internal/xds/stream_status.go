@@ -32,7 +32,7 @@ func (one *stream) publish(now time.Time) {
 		next.Generation = c.live.Generation
 	}
 	if c.target != nil && c.isFree(c.begun) { // and not because of the time
-		next.Done = c.target.number
+		next.Done = c.target.Number
 	}
 	if next.Late != "" && before.Late == "" {
 		one.server.options.Log.Late(next)
@@ -50,7 +50,7 @@ func (one *stream) publish(now time.Time) {
 // listListeners gives the listeners that the Envoy has acknowledged as a whole, those of before while it has only some.
 func (c *client) listListeners(before string) string {
 	if c.target != nil && c.hasAll(Listener) && !c.hasRejected(Listener) {
-		return c.target.listeners
+		return c.target.Listeners
 	}
 	return before
 }

@@ -54,12 +54,8 @@ func (c *client) isFilterRejected(f *Resource) bool {
 
 // isFilterRefused tells whether listeners stay as they are for that.
 func (c *client) isFilterRefused() bool {
-	for _, f := range c.target.Resources(Filter) {
-		if c.isTrialDue(f) && c.isFilterRejected(f) {
-			return true
-		}
-	}
-	return false
+	isRefused := func(f *Resource) bool { return c.isTrialDue(f) && c.isFilterRejected(f) }
+	return slices.ContainsFunc(c.target.Resources(Filter), isRefused)
 }
 
 // RetryAfter is after what time a filter or a listener is sent again that an Envoy did not take: the one's file may be
