@@ -240,12 +240,10 @@ func (c *Controller) pass(since time.Time) {
 		c.loop.failure = err.Error()
 	}
 	switch {
-	case err != nil && c.loop.failure == reason: // it is tried again
+	case err != nil && c.loop.failure == reason, err == nil && what == "": // it is tried again, or was no change
 		c.loop.changes--
 	case err != nil:
 		c.printFailure(err)
-	case what == "": // and so it was no change
-		c.loop.changes--
 	case c.Announce != nil:
 		c.Announce(c.loop.changes, since, what)
 	default:

@@ -2,6 +2,8 @@ package xds
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -76,12 +78,8 @@ func (b *budget) set(one *stream, cost int) {
 }
 
 // findMost finds the stream that costs the most, of the namespace whose streams do.
-func (b *budget) findMost() (most *stream) {
-	for one, cost := range b.streams {
-		if most == nil ||
-			cmp.Or(cmp.Compare(b.of[one.namespace], b.of[most.namespace]), cmp.Compare(cost, b.streams[most])) > 0 {
-			most = one
-		}
-	}
-	return most
+func (b *budget) findMost() *stream {
+	return slices.MaxFunc(slices.Collect(maps.Keys(b.streams)), func(one, other *stream) int {
+		return cmp.Or(cmp.Compare(b.of[one.namespace], b.of[other.namespace]), cmp.Compare(b.streams[one], b.streams[other]))
+	})
 }
