@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/serve"
 )
 
@@ -41,7 +42,7 @@ type bootstrapCommand struct {
 	gateway, server string
 	modules         string
 	admin           adminFlag
-	tls             serve.ClientTLSFiles
+	tls             envoy.ServerTLS
 }
 
 func newBootstrap() *cobra.Command {
@@ -161,7 +162,7 @@ func (bc *bootstrapCommand) checkModules(encrypted bool) error {
 }
 
 func (bc *bootstrapCommand) run(c *cobra.Command) error {
-	b := serve.Bootstrap{Gateway: bc.gateway, Node: bc.gateway, Server: bc.server, Modules: bc.modules}
+	b := envoy.ServerBootstrap{Gateway: bc.gateway, Node: bc.gateway, Server: bc.server, Modules: bc.modules}
 	bc.admin.set(&b)
 	if bc.tls.Authority != "" {
 		for _, path := range []*string{&bc.tls.Certificate, &bc.tls.Key, &bc.tls.Authority, &bc.tls.Token} {

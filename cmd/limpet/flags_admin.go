@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/limpet-proxy/limpet/compiler"
-	"github.com/limpet-proxy/limpet/internal/serve"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 )
 
 // adminFlag is --admin of an Envoy: where its admin interface listens, and whether all of its pages are open.
@@ -50,7 +50,7 @@ func (a *adminFlag) String() string {
 func (a *adminFlag) Type() string { return "address" }
 
 // set puts it into what an Envoy starts from.
-func (a *adminFlag) set(b *serve.Bootstrap) {
+func (a *adminFlag) set(b *envoy.ServerBootstrap) {
 	if a.address != compiler.NoAdmin {
 		b.Admin, b.AdminAll = netip.MustParseAddrPort(a.address), a.all
 	}

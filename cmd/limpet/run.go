@@ -17,6 +17,7 @@ import (
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/atomicfile"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/filtermodule"
 	"github.com/limpet-proxy/limpet/internal/envoyproc"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
@@ -190,7 +191,7 @@ func socketIn(dir string) string { return filepath.Join(dir, "xds.sock") }
 
 // files is what Envoy starts from, and its modules: a limpet without one says so before it looks at the input.
 func (rc *runCommand) files(dir string) ([]atomicfile.File, error) {
-	b := serve.Bootstrap{Server: serve.SocketPrefix + socketIn(dir)}
+	b := envoy.ServerBootstrap{Server: serve.SocketPrefix + socketIn(dir)}
 	rc.config.admin.set(&b)
 	text, err := b.YAML()
 	if err != nil {

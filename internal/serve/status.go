@@ -10,17 +10,10 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/xds"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
-
-// Bootstrap is what an Envoy starts from.
-type Bootstrap = envoy.ServerBootstrap
-
-// ClientTLSFiles are the files by which an Envoy and the server know each other.
-type ClientTLSFiles = envoy.ServerTLS
 
 // State says how an Envoy stands to its Gateway's configuration.
 func (s Status) State(e xds.ClientStatus) string {
