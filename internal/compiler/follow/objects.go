@@ -51,9 +51,6 @@ func (s *State) take(gone, came *resource.Objects) {
 		for _, o := range some.Services {
 			s.takeService(o, present)
 		}
-		for _, o := range some.Slices {
-			s.takeSlice(o, present)
-		}
 		for _, p := range some.SessionPolicies {
 			s.takePolicy(p, present)
 		}
@@ -62,10 +59,8 @@ func (s *State) take(gone, came *resource.Objects) {
 		}
 	}
 	s.takeContext(gone, came)
+	s.takeSlices(gone, came)
 	for _, some := range []*resource.Objects{gone, came} {
-		for _, o := range some.Slices {
-			s.changeEndpoints(resource.ServiceOf(o))
-		}
 		others := *some
 		others.Slices = nil
 		s.visitKeys(&others, s.change)
@@ -133,6 +128,17 @@ func (s *State) takeService(o *service, present bool) {
 	put(s.objects.services, o.Key(), o, present)
 	s.objects.noteNamespace(o.Namespace, o.Key())
 	s.objects.local.Set(o.Key(), o.Ref(), present && o.Value.Spec.Type == corev1.ServiceTypeExternalName)
+}
+
+// takeSlices is take for EndpointSlices, which nothing depends on but what is behind Services.
+func (s *State) takeSlices(gone, came *resource.Objects) {
+	for i, some := range []*resource.Objects{gone, came} {
+		for _, o := range some.Slices {
+			s.takeSlice(o, i == 1)
+			s.changeEndpoints(resource.ServiceOf(o))
+		}
+	}
+	s.selected.stale = s.selected.stale || len(gone.Slices)+len(came.Slices) > 0
 }
 
 // takeSlice keeps an EndpointSlice with its Service, or forgets it.

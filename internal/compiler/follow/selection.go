@@ -37,7 +37,7 @@ func (s *selected) take(some *resource.Objects, present bool) {
 			s.stale = true
 		}
 	}
-	s.stale = s.stale || len(some.Pods)+len(some.Slices) > 0
+	s.stale = s.stale || len(some.Pods) > 0
 }
 
 // updateSelection follows what Services select, and marks the routes that lead to those that have left other pods than

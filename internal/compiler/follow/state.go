@@ -132,7 +132,11 @@ func (s *State) Update(m Environment) error {
 	if err := s.store.ResolveNames(m.Files, s.reported.count); err != nil {
 		return err
 	}
-	s.take(s.store.TakeChanges())
+	take := s.take
+	if s.store.ChangesSlicesOnly() {
+		take = s.takeSlices
+	}
+	take(s.store.TakeChanges())
 	s.resolveOrder(m)
 	s.updateSelection(m)
 	s.updateNodes(m.Nodes)

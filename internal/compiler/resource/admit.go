@@ -71,7 +71,10 @@ var loadAdmitters = sync.OnceValues(func() (map[sessionapi.APIRelease]*admission
 // out, and named in Objects.Refused, for references to those objects lead nowhere.
 func Admit(sources []read.Source, o Options, rep *report.Report) (*Objects, error) {
 	objects, _, err := textCache{}.admit(sources, o, nil, rep)
-	return objects, err
+	if err != nil {
+		return nil, err
+	}
+	return &objects.Objects, nil
 }
 
 // admittedText is what became of a text's documents.
@@ -87,7 +90,7 @@ type admitted struct {
 	identity
 	// passedOver is the kind of a document that is none of limpet's business; empty for all others.
 	passedOver string
-	objects    Objects
+	objects    part
 	rep        report.Report
 }
 
@@ -102,8 +105,8 @@ type identity struct {
 // It gives the first document of each name, too.
 func mergeTexts(
 	all []*admittedText, texts []*read.Text, elsewhere placesByName, rep *report.Report,
-) (*Objects, documentsByName) {
-	objects, first := &Objects{}, make(map[identity]*read.Document, len(all))
+) (*part, documentsByName) {
+	objects, first := &part{}, make(map[identity]*read.Document, len(all))
 	unreadable := findUnreadable(all, rep)
 	for i, t := range all {
 		rep.Add(&t.rep)
@@ -127,7 +130,7 @@ func mergeTexts(
 			switch {
 			case d.passedOver != "":
 				objects.passOver(d.passedOver)
-			case d.objects.IsEmpty() && len(d.rep.Errors(false)) > 0:
+			case d.objects.isEmpty() && len(d.rep.Errors(false)) > 0:
 				objects.Refused = append(objects.Refused, d.ref())
 			}
 		}
@@ -183,9 +186,10 @@ func (a *admitter) admitText(text *read.Text) *admittedText {
 			var named bool
 			if one.identity, named = a.identify(d, k); named {
 				a.admitDocument(d, k)
+				one.objects.in = k.in.filled(&a.objects)
 			}
 		}
-		one.objects = a.objects
+		one.objects.Objects = a.objects
 		if w := findWritten(d); w != nil {
 			w.Subject = one
 			one.objects.Written = []Written{*w}

@@ -49,7 +49,7 @@ func (t *admittedText) Silent() bool {
 // admit is Admit where some names are those of documents elsewhere. It gives the first document of each name, too.
 func (c textCache) admit(
 	sources []read.Source, o Options, elsewhere placesByName, rep *report.Report,
-) (*Objects, documentsByName, error) {
+) (*part, documentsByName, error) {
 	servers, err := loadAdmitters()
 	if err != nil {
 		return nil, nil, err

@@ -40,6 +40,9 @@ type Kind struct {
 	prepare func(*admitter, *read.Document)
 	// list is where the kind's objects are; nil if they are in the list of another kind, or nowhere.
 	list objectList
+	// converted says that objects are put into other lists, too, and in has all those where objects of the kind may be.
+	converted bool
+	in        listSet
 }
 
 // Traits are what others than admission want to know of a kind.
@@ -87,6 +90,7 @@ func newKind[T any](d definition[T]) *Kind {
 		GroupKind: schema.GroupKind{Group: d.group, Kind: d.kind}, Traits: d.Traits,
 		versions: d.versions, fields: d.fields, sessionPath: d.sessionPath, localFaults: d.localFaults, ownProxy: d.ownProxy,
 		nameRule: d.nameRule, store: d.storeDocument, prepare: d.prepare, anotherPlane: d.anotherPlane,
+		converted: d.convert != nil,
 	}
 	if d.list != nil {
 		k.list = listOf[T]{of: d.list, sections: d.sections}

@@ -20,14 +20,14 @@ type Store struct {
 	// names are the sources that have a document of each name.
 	names sourcesByName
 	// gone and came are the objects that are in the sources no more, and now, since changes were taken.
-	gone, came *Objects
+	gone, came *part
 }
 
 // storedSource is a source and what became of it.
 type storedSource struct {
 	source  read.Source
 	cache   textCache // of a source with several documents
-	objects *Objects
+	objects *part
 	rep     report.Report
 	// names are those of its documents, and elsewhere says for some of them where the document of another source is that
 	// has it.
@@ -42,7 +42,7 @@ func NewStore(o Options) *Store {
 	return &Store{
 		options: o, sources: map[string]*storedSource{},
 		reporting: map[string]bool{}, partial: map[string]bool{},
-		names: newSourcesByName(), gone: &Objects{}, came: &Objects{},
+		names: newSourcesByName(), gone: &part{}, came: &part{},
 	}
 }
 
@@ -99,7 +99,7 @@ func (s *Store) VisitObjects(wanted func(Traits) bool, visit func(Entry)) {
 
 // replace puts a source in the place of the one that had its name.
 func (s *Store) replace(now *storedSource) {
-	name, before := now.source.Name, &Objects{}
+	name, before := now.source.Name, &part{}
 	if was := s.sources[name]; was != nil {
 		before = was.objects
 		s.names.remove(was)
@@ -128,10 +128,13 @@ func (s *Store) Remove(name string) {
 
 // TakeChanges gives the objects that went and those that came since the last time.
 func (s *Store) TakeChanges() (gone, came *Objects) {
-	gone, came = compare(s.gone, s.came) // for what came and went again has not been there
-	s.gone, s.came = &Objects{}, &Objects{}
-	return gone, came
+	out, in := compare(s.gone, s.came) // for what came and went again has not been there
+	s.gone, s.came = &part{}, &part{}
+	return &out.Objects, &in.Objects
 }
+
+// ChangesSlicesOnly tells whether nothing but EndpointSlices has gone or come since changes were taken, if anything.
+func (s *Store) ChangesSlicesOnly() bool { return s.gone.isOfSlices() && s.came.isOfSlices() }
 
 // ReportOf is what there is to say of a source.
 func (s *Store) ReportOf(name string) *report.Report {
