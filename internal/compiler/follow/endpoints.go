@@ -78,7 +78,7 @@ func (s *State) findBackends(key string) (backends map[string]*backend.Backend, 
 		return backends, true
 	}
 	behind := &resource.Objects{Services: []*service{o.services[key]}, Slices: slices.Collect(maps.Keys(o.slices[key]))}
-	behind.Sort()
+	slices.SortFunc(behind.Slices, resource.ByAge)
 	for _, in := range backend.GatherPorts(behind, s.selected.now, s.base.shared.Places) {
 		b := &backend.BuildPort(in).Backend
 		backends[b.Name] = b

@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
+	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/lower"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
+	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
 // laneWorld is the shop with a split under one session, whose first Service has two hosts.
@@ -106,6 +108,58 @@ func TestLaneEqualsPart(t *testing.T) {
 	}
 }
 
+// TestOneEndpointChange changes one slice, and holds how little comes of it: one resource with endpoints is another, and nothing is made
+// again, looked through or marked that does not depend on it. What the change has no business with is not there while it is made.
+func TestOneEndpointChange(t *testing.T) {
+	m := Environment{Now: time.Unix(1e9, 0)}
+	s := followLane(t, laneWorld, m)
+	before, g := serveLane(t, s), onlyGroup(t, s)
+	base, layout, selection := s.base, s.layout.Layout, s.selected.now
+	m.Selection = s.Selection()
+	part := g.part
+	s.takeMarked()
+
+	s.objects.context, s.objects.targets, s.objects.graph, s.merged.sites, s.merged.policies = nil, nil, nil, nil, nil
+	otherStatuses := updateLane(t, s, strings.Replace(laneWorld, "[10.0.1.1]", "[10.0.1.2]", 1), m)
+	now := serveLane(t, s)
+
+	if onlyGroup(t, s) != g || g.part != part || s.base != base {
+		t.Error("a part is made again")
+	}
+	if s.layout.Layout != layout || s.selected.now != selection {
+		t.Error("what all routes may depend on is put together again")
+	}
+	if marked, all := s.takeMarked(); all || otherStatuses || len(marked) > 0 {
+		t.Errorf("the statuses of %v, or of all: %t, are to be found out again", marked, all)
+	}
+	if !slices.Equal(now.Routes, before.Routes) || !slices.Equal(now.Listeners, before.Listeners) ||
+		!slices.Equal(now.Filter, before.Filter) || !slices.Equal(now.Secrets, before.Secrets) {
+		t.Error("something else than endpoints is served as another value")
+	}
+	if _, others := before.Clusters.Others(now.Clusters); len(others) > 0 {
+		t.Errorf("clusters are served as other values: %v", others)
+	}
+	var names []string
+	for i, p := range now.Endpoints.Slice() {
+		if p != before.Endpoints.Slice()[i] {
+			names = append(names, p.Name)
+		}
+	}
+	if want := g.part.clusters[0].Name; !slices.Equal(names, []string{want}) {
+		t.Errorf("the endpoints of %q are others, want those of %s alone", names, want)
+	}
+}
+
+// serveLane gives what the proxies of all Gateways get.
+func serveLane(t *testing.T, s *State) *envoy.Served {
+	t.Helper()
+	all, err := s.Served(policyconfig.Keys{}, nil, func(string) envoy.Telemetry { return envoy.Telemetry{} })
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d Gateways: %v", len(all), err)
+	}
+	return all[0]
+}
+
 // unacknowledged are owners of which proxies do not know.
 func unacknowledged(known lower.Owners) lower.Owners {
 	all := lower.Owners{}
@@ -117,13 +171,16 @@ func unacknowledged(known lower.Owners) lower.Owners {
 
 func followLane(t *testing.T, world string, m Environment) *State {
 	t.Helper()
-	s := New(Settings{Steps: pipeline.Settings{Bind: netip.MustParseAddr("0.0.0.0")}})
+	s := New(Settings{
+		Steps: pipeline.Settings{Bind: netip.MustParseAddr("0.0.0.0")},
+		Envoy: envoy.Assembly{Settings: envoy.Settings{ModulePath: "/limpet.wasm"}},
+	})
 	updateLane(t, s, world, m)
 	return s
 }
 
-// updateLane has a state take documents, each a source of its own.
-func updateLane(t *testing.T, s *State, world string, m Environment) {
+// updateLane has a state take documents, each a source of its own, and tells whether statuses may be others.
+func updateLane(t *testing.T, s *State, world string, m Environment) (otherStatuses bool) {
 	t.Helper()
 	var sources []read.Source
 	for i, text := range strings.Split(world, "\n---\n") {
@@ -136,9 +193,11 @@ func updateLane(t *testing.T, s *State, world string, m Environment) {
 	if err := s.Update(m); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Finish(); err != nil {
+	_, otherStatuses, err := s.Finish()
+	if err != nil {
 		t.Fatal(err)
 	}
+	return otherStatuses
 }
 
 func onlyGroup(t *testing.T, s *State) (only *group) {

@@ -35,7 +35,7 @@ func newGroups() groups {
 // updateGroups makes marked groups again.
 func (s *State) updateGroups(m Environment) error {
 	pending := s.listMarked(m.Moved)
-	for {
+	for len(pending)+len(s.ancestorLimits.changed) > 0 {
 		added := s.regroup(pending)
 		parts := parallel.Map(added, func(some []*group, parts []*groupPart) {
 			for i, g := range some {
@@ -50,10 +50,9 @@ func (s *State) updateGroups(m Environment) error {
 			s.countGroup(g, 1)
 		}
 		pending = s.coupleByCookies(added)
-		if s.updateAncestorLimits(pending); len(pending) == 0 {
-			return nil
-		}
+		s.updateAncestorLimits(pending)
 	}
+	return nil
 }
 
 // listMarked gives the routes that are marked, and those with a host of which something else is remembered.

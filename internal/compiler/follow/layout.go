@@ -30,9 +30,6 @@ func (l *layout) touch(gone, came *resource.Objects) {
 // updateLayout says again which routes there is room for, and marks those with which that is not as it was.
 func (s *State) updateLayout() {
 	l := &s.layout
-	if l.tally != nil && len(l.changed) == 0 {
-		return
-	}
 	if l.tally == nil {
 		l.tally = pipeline.NewTally(pipeline.Input{
 			Settings: s.settings.Steps, Objects: s.objects.listenersOnly(), Shared: s.base.shared, Listening: s.listening,

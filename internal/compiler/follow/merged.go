@@ -185,6 +185,22 @@ func (m *merged) remember(r *ir.Remembered, by int) {
 
 // finish brings all orders up to date, and writes the clusters that are not written.
 func (m *merged) finish() error {
+	var names []string
+	for name := range m.was.clusters {
+		names = append(names, name)
+		if c := m.clusters[name]; c != nil && c.users == 0 {
+			delete(m.clusters, name)
+		}
+	}
+	err := m.writeClusters(names)
+	if len(m.was.hosts) > 0 {
+		err = cmp.Or(m.finishHosts(), err)
+	}
+	return err
+}
+
+// finishHosts brings the orders of hosts up to date, and writes those that are there without any route.
+func (m *merged) finishHosts() error {
 	bySite := map[string][]string{}
 	for key := range m.was.hosts {
 		if site := m.sites[key.site]; site != nil {
@@ -200,14 +216,7 @@ func (m *merged) finish() error {
 		isThere := func(d string) bool { return site.empty[d] != nil || site.texts[d] != nil }
 		site.among = mendOrder(site.among, domains, isThere, gateway.BySpecificity)
 	}
-	var names []string
-	for name := range m.was.clusters {
-		names = append(names, name)
-		if c := m.clusters[name]; c != nil && c.users == 0 {
-			delete(m.clusters, name)
-		}
-	}
-	err := cmp.Or(m.writeEmptyHosts(), m.writeClusters(names))
+	err := m.writeEmptyHosts()
 	m.chooseForms(bySite)
 	return err
 }

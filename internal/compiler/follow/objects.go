@@ -138,7 +138,9 @@ func (s *State) takeSlices(gone, came *resource.Objects) {
 			s.changeEndpoints(resource.ServiceOf(o))
 		}
 	}
-	s.selected.stale = s.selected.stale || len(gone.Slices)+len(came.Slices) > 0
+	if len(gone.Slices)+len(came.Slices) > 0 && len(s.selected.keeping) > 0 {
+		s.selected.stale = true
+	}
 }
 
 // takeSlice keeps an EndpointSlice with its Service, or forgets it.

@@ -57,6 +57,9 @@ func (s *State) TakeOtherPods() map[ir.HostKey][]string {
 	return others
 }
 
+// MayEndSessions tells whether parts have gone in this round.
+func (s *State) MayEndSessions() bool { return len(s.gone) > 0 }
+
 // IsUnacknowledged tells whether some pods are no endpoints yet.
 func (s *State) IsUnacknowledged() bool { return s.merged.unacknowledged > 0 }
 

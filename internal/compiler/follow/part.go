@@ -92,9 +92,6 @@ func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*
 	return p, made
 }
 
-// draining is what is known of hosts that terminate.
-func (m Environment) draining() *lower.Draining { return &lower.Draining{Now: m.Now, Since: m.Since} }
-
 // compile makes a group's part.
 func (s *State) compile(g *group, m Environment) *groupPart {
 	objects, asked := s.gather(g.routes)

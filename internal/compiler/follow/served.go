@@ -23,6 +23,7 @@ type servedGateway struct {
 	// keys are what its proxies have in place of a ring; nil where they have one. assembly is of the keys that they have.
 	keys     *envoy.GatewayKeys
 	assembly envoy.Assembly
+	packed   *envoy.GatewayKeys // with which the routes of last were packed
 }
 
 // findGateway gives a Gateway by its key.
@@ -144,9 +145,13 @@ func (m *merged) serveGateway(
 		based.Routes, based.Clusters, based.Endpoints = was.Routes, was.Clusters, was.Endpoints
 		next = *based
 	}
-	routes, err := m.packRoutes(g, listeners, next.Sharded, s)
-	if err != nil {
-		return err
+	routes := was.Routes
+	if isOther || s.touched || g.packed != g.keys {
+		var err error
+		if routes, err = m.packRoutes(g, listeners, next.Sharded, s); err != nil {
+			return err
+		}
+		g.packed = g.keys
 	}
 	sameRoutes := slices.Equal(routes, was.Routes)
 	if !sameRoutes || isOther {

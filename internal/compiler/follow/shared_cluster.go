@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"reflect"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
@@ -13,6 +14,8 @@ type sharedCluster struct {
 	config ir.Cluster
 	users  int
 	text   *envoy.Cluster // nil until it is written
+	// before is what was written when nothing but the hosts was another; nil where more was, or nothing is written.
+	before *envoy.Cluster
 }
 
 // touchCluster notes what a cluster was.
@@ -29,7 +32,7 @@ func (m *merged) clusterText(name string) *envoy.Cluster {
 // setCluster notes what a cluster is. It is written again if it is another.
 func (m *merged) setCluster(now *ir.Cluster) {
 	if known := m.clusters[now.Name]; !reflect.DeepEqual(&known.config, now) {
-		known.config, known.text = *now, nil
+		known.config, known.text, known.before = *now, nil, nil
 	}
 }
 
@@ -38,22 +41,44 @@ func (m *merged) replaceCluster(was, now *lower.Cluster) {
 	m.remember(&now.Remembered, 1)
 	m.remember(&was.Remembered, -1)
 	m.touchCluster(now.Name)
-	m.setCluster(&now.Cluster)
+	m.setHosts(&now.Cluster)
+}
+
+// setHosts is setCluster for a cluster that may have other hosts. Only these are written again if that is all.
+func (m *merged) setHosts(now *ir.Cluster) {
+	known := m.clusters[now.Name]
+	before := cmp.Or(known.text, known.before)
+	if !known.config.HasOtherHosts(now) {
+		before = nil
+	}
+	if m.setCluster(now); known.text == nil {
+		known.before = before
+	}
 }
 
 // writeClusters writes those of some names that are not written.
 func (m *merged) writeClusters(names []string) error {
-	var missing []*sharedCluster
-	var configs []ir.Cluster
+	var whole []ir.Cluster
+	var others []envoy.OtherHosts
 	for _, name := range names {
-		if c := m.clusters[name]; c != nil && c.text == nil {
-			missing, configs = append(missing, c), append(configs, c.config)
+		switch c := m.clusters[name]; {
+		case c == nil || c.text != nil:
+		case c.before != nil:
+			others = append(others, envoy.OtherHosts{Cluster: &c.config, Was: c.before})
+		default:
+			whole = append(whole, c.config)
 		}
 	}
-	texts, err := envoy.RenderClusters(configs)
+	texts, err := envoy.RenderEndpoints(others)
+	if len(whole) > 0 && err == nil {
+		var more []envoy.Cluster
+		more, err = envoy.RenderClusters(whole)
+		texts = append(texts, more...)
+	}
 	for i := range texts {
 		keepPacked(m.was.clusters[texts[i].Name], &texts[i])
-		missing[i].text = &texts[i]
+		c := m.clusters[texts[i].Name]
+		c.text, c.before = &texts[i], nil
 	}
 	return err
 }

@@ -10,6 +10,8 @@ type stale struct {
 	listeners, policies bool
 	sites               map[string]bool
 	hosts               map[string]map[string]bool // domains, by site
+	// touched says that there are hosts or sites that may have changed.
+	touched bool
 	// settings and endpoints are the clusters of which these have changed, and apart says that one of them has endpoints
 	// apart from it and had none, or the reverse.
 	settings, endpoints []string
@@ -18,7 +20,10 @@ type stale struct {
 
 // findStale finds that.
 func (m *merged) findStale() *stale {
-	s := &stale{listeners: m.was.listeners, sites: map[string]bool{}, hosts: map[string]map[string]bool{}}
+	s := &stale{
+		listeners: m.was.listeners, sites: map[string]bool{}, hosts: map[string]map[string]bool{},
+		touched: m.was.listeners || len(m.was.hosts) > 0,
+	}
 	for name, was := range m.was.policies {
 		s.policies = s.policies || !reflect.DeepEqual(was, m.policies[name])
 	}

@@ -62,6 +62,17 @@ type Environment struct {
 	Listening gateway.Listening
 }
 
+// knownOwners is what is remembered of addresses, be it nothing.
+func (m Environment) knownOwners() lower.Owners {
+	if m.Owners == nil {
+		return lower.Owners{}
+	}
+	return m.Owners
+}
+
+// draining is what is known of hosts that terminate.
+func (m Environment) draining() *lower.Draining { return &lower.Draining{Now: m.Now, Since: m.Since} }
+
 // State is a configuration that follows its objects.
 type State struct {
 	settings       Settings
@@ -139,9 +150,13 @@ func (s *State) Update(m Environment) error {
 	take(s.store.TakeChanges())
 	s.resolveOrder(m)
 	s.updateSelection(m)
-	s.updateNodes(m.Nodes)
+	if m.Nodes != s.nodes {
+		s.updateNodes(m.Nodes)
+	}
 	s.updateBase(m)
-	s.updateLayout()
+	if s.layout.tally == nil || len(s.layout.changed) > 0 {
+		s.updateLayout()
+	}
 	s.updateAttached()
 	s.updateEndpoints(m)
 	return s.updateGroups(m)

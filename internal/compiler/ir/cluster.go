@@ -2,6 +2,7 @@ package ir
 
 import (
 	"net/netip"
+	"reflect"
 	"slices"
 )
 
@@ -52,6 +53,21 @@ func (c *Cluster) IsNamed() bool {
 	return slices.ContainsFunc(c.Localities, func(l Locality) bool {
 		return slices.ContainsFunc(l.Endpoints, func(e Endpoint) bool { return e.Host != "" })
 	})
+}
+
+// HasOtherHosts reports whether another cluster is the same but for its hosts, if for anything. That includes that none
+// of them is behind a name.
+func (c *Cluster) HasOtherHosts(other *Cluster) bool {
+	return !c.IsNamed() && !other.IsNamed() && reflect.DeepEqual(c.withoutHosts(), other.withoutHosts())
+}
+
+func (c *Cluster) withoutHosts() Cluster {
+	without := *c
+	without.Localities = slices.Clone(c.Localities)
+	for i := range without.Localities {
+		without.Localities[i].Endpoints = nil
+	}
+	return without
 }
 
 // Locality is the hosts of one backend.

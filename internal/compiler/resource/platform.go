@@ -3,7 +3,6 @@ package resource
 import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
@@ -27,9 +26,4 @@ var platformKind = &Kind{
 			Created: o.CreationTimestamp.Time, Labels: o.Labels, Value: &Platform{o.ObjectMeta},
 		})
 	},
-}
-
-// gvkOf is a document's kind.
-func gvkOf(d *read.Document) schema.GroupVersionKind {
-	return schema.FromAPIVersionAndKind(d.StringAt("apiVersion"), d.StringAt("kind"))
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 // registry is every kind that documents may have, besides a control plane's own (Options.PlatformKinds). Its order is
@@ -25,6 +27,11 @@ var kindsByName = func() map[schema.GroupKind]*Kind {
 	}
 	return all
 }()
+
+// gvkOf is a document's kind.
+func gvkOf(d *read.Document) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(d.StringAt("apiVersion"), d.StringAt("kind"))
+}
 
 // findSupported gives a kind in one of its versions, nil if there is none.
 func findSupported(gvk schema.GroupVersionKind) *Kind {

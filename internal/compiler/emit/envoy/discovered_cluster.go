@@ -30,14 +30,20 @@ const loadAssignment = 33
 func (e *emitter) newDiscoveredCluster(c *ir.Cluster) Cluster {
 	d := Cluster{Name: c.Name, Settings: e.packResource(c.Name, e.newCluster(c)), Secrets: listShown(c)}
 	if !c.IsNamed() {
-		d.Endpoints = e.packResource(c.Name, newAssignment(c))
-		d.Endpoints.Moved = listMoved(c)
+		d.Endpoints = e.packEndpoints(c)
 		return d
 	}
 	inside := e.marshalBinary(newAssignment(c.Acknowledged())) // for discovered endpoints have addresses
 	d.Settings.Content = protowire.AppendTag(d.Settings.Content, loadAssignment, protowire.BytesType)
 	d.Settings.Content = protowire.AppendBytes(d.Settings.Content, inside)
 	return d
+}
+
+// packEndpoints writes a cluster's endpoints, of which none is behind a name.
+func (e *emitter) packEndpoints(c *ir.Cluster) *Packed {
+	packed := e.packResource(c.Name, newAssignment(c))
+	packed.Moved = listMoved(c)
+	return packed
 }
 
 func listShown(c *ir.Cluster) (all []string) {

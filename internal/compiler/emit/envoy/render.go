@@ -166,6 +166,22 @@ func RenderClusters(clusters []ir.Cluster) ([]Cluster, error) {
 		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster { return e.newDiscoveredCluster(c) })
 }
 
+// OtherHosts is a cluster of which nothing but the hosts was another when it was written. None of them is behind a name.
+type OtherHosts struct {
+	*ir.Cluster
+	Was *Cluster
+}
+
+// RenderEndpoints gives clusters of which the endpoints are written again, and nothing else.
+func RenderEndpoints(clusters []OtherHosts) ([]Cluster, error) {
+	return renderItems(itemForm{binary: true, served: true}, clusters,
+		func(e *emitter, _ *itemWriter, c *OtherHosts) Cluster {
+			now := *c.Was
+			now.Endpoints = e.packEndpoints(c.Cluster)
+			return now
+		})
+}
+
 // writeBootstrap writes a bootstrap as YAML.
 func writeBootstrap(e *emitter, bootstrap proto.Message, config *ir.Config) ([]byte, error) {
 	sites := map[string]site{}
