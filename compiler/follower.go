@@ -122,9 +122,12 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 	if err := f.state.Set(c.Set); err != nil {
 		return nil, err
 	}
-	invalid := f.listInvalid()
-	if problems := f.judgeInvalid(invalid); len(problems) > 0 {
-		return nil, problems
+	var invalid Errors
+	if f.options.HoldInvalid {
+		invalid = f.listInvalid()
+		if problems := f.judgeInvalid(invalid); len(problems) > 0 {
+			return nil, problems
+		}
 	}
 	f.options.Envoy.Unusable = c.Unusable
 	if c.Files == nil {
@@ -137,13 +140,19 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 	if err != nil {
 		return nil, err
 	}
-	if problems := f.listErrors(); len(problems) > 0 {
-		return nil, problems
+	if f.options.Strict || f.state.ServesNothing() {
+		if problems := f.listErrors(); len(problems) > 0 {
+			return nil, problems
+		}
 	}
-	f.acceptInvalid(invalid)
+	if f.options.HoldInvalid {
+		f.acceptInvalid(invalid)
+	}
 	u := &Update{
 		follower: f, keys: c.Keys, scopes: c.Scopes, Whole: f.last == nil, Selection: f.state.Selection(),
-		Ended: f.listEnded(c),
+	}
+	if len(c.Retired) > 0 || f.state.MayEndSessions() {
+		u.Ended = f.listEnded(c)
 	}
 	if u.NewWarnings, u.OtherStatuses, err = f.state.Finish(); err != nil {
 		return nil, err

@@ -6,11 +6,9 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
-// listErrors lists what keeps the input from being compiled.
+// listErrors lists what keeps the input from being compiled, where something can: nothing else does than that it serves
+// nothing, or with Strict that it has errors.
 func (f *Follower) listErrors() Errors {
-	if !f.options.Strict && !f.state.ServesNothing() {
-		return nil
-	}
 	rep := &report.Report{}
 	if f.state.Store().ReportAll(rep); f.options.Strict && len(rep.Unreadable()) > 0 {
 		return rep.Errors(true)
@@ -21,9 +19,6 @@ func (f *Follower) listErrors() Errors {
 
 // listInvalid lists what no API server would admit of the documents, where that holds changes up.
 func (f *Follower) listInvalid() Errors {
-	if !f.options.HoldInvalid {
-		return nil
-	}
 	rep := &report.Report{}
 	f.state.Store().ReportAlone(rep)
 	return slices.DeleteFunc(rep.Errors(false), func(p Problem) bool { return !p.LeftOut || p.Reason != "" })

@@ -33,8 +33,8 @@ func describeChanges(from, to *envoy.Served) string {
 	}
 }
 
-// appendChanges appends what is different between two lists, for people. What is new or gone is left out of a list whose
-// members come and go with those of another one.
+// appendChanges appends what is different between two lists, for people. What is new or gone is left out where it comes
+// and goes with members of another list.
 func appendChanges(
 	all []string, before, now []*envoy.Packed, comeAlone bool, what string, format func(name string) string,
 ) []string {

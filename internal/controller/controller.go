@@ -18,8 +18,6 @@ import (
 	"io"
 	"net/netip"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -229,9 +227,9 @@ func (c *Controller) pass(since time.Time) {
 	p, err := c.compileHeld()
 	what := ""
 	if err == nil {
-		message.PrintProblems(c.Stderr, p.warnings, c.Style)
-		slices.SortFunc(p.ended, func(a, b compiler.Problem) int { return strings.Compare(a.Object, b.Object) })
-		message.PrintProblems(c.Stderr, p.ended, c.Style)
+		if len(p.warnings)+len(p.ended) > 0 {
+			c.printFound(p)
+		}
 		what, err = c.publish(since, p)
 	}
 	reason := c.loop.failure

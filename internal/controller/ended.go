@@ -2,12 +2,15 @@ package controller
 
 import (
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/limpet-proxy/limpet/compiler"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/keyfile"
+	"github.com/limpet-proxy/limpet/internal/message"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -37,7 +40,15 @@ func (c *Controller) noteEnded(p *pass) {
 	}
 }
 
-// retired lists the keys with which sessions may be signed and which are not in the ring of a pass any more.
+// printFound says what a pass has found, and whose sessions it has ended.
+func (c *Controller) printFound(p *pass) {
+	message.PrintProblems(c.Stderr, p.warnings, c.Style)
+	slices.SortFunc(p.ended, func(a, b compiler.Problem) int { return strings.Compare(a.Object, b.Object) })
+	message.PrintProblems(c.Stderr, p.ended, c.Style)
+}
+
+// retired lists the keys with which sessions may be signed and which are not in the ring of a pass any more, though they
+// were in the one before.
 func (p *pass) retired(before policyconfig.KeyRing) (keys []compiler.RetiredKey) {
 	for id, signed := range keyfile.Retired(before, p.input.Ring, p.now) {
 		keys = append(keys, compiler.RetiredKey{ID: id, Unused: p.now.Sub(signed)})

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"time"
 
@@ -99,6 +100,9 @@ func (c *Controller) update(p *pass) error {
 		return err
 	}
 	r := &c.remembered
+	if !p.update.Whole && len(p.update.OtherPods) == 0 { // and so no address has passed to another pod
+		return c.Memory.Selected.Update(p.update.Selection)
+	}
 	kept, none := c.keeping.begin(c.Server)
 	moved, err := c.Memory.Owners.Update(p.update.OtherPods, p.update.Whole, p.now, kept)
 	if len(moved) == 0 || err != nil {
@@ -117,17 +121,22 @@ func (c *Controller) update(p *pass) error {
 func (c *Controller) follow(p *pass, moved []compiler.HostKey) (err error) {
 	changes := compiler.Changes{
 		Keys: p.input.Keys, Scopes: p.input.Scopes, Time: p.now, Moved: moved, Unusable: c.remembered.unusable,
-		Nodes: p.input.Nodes, Retired: p.retired(c.remembered.ring), Files: p.listFiles,
+		Nodes: p.input.Nodes, Files: p.listFiles,
 	}
 	c.Memory.Recall(&changes)
 	r := &c.remembered
+	if !reflect.DeepEqual(r.ring, p.input.Ring) {
+		changes.Retired = p.retired(r.ring)
+	}
 	changes.Set, changes.Removed = read.Diff(r.given, p.input.Sources)
 	r.given = p.input.Sources
 	if p.update, err = r.follower.Apply(changes); err != nil {
 		return err
 	}
 	r.ring = p.input.Ring
-	c.noteEnded(p)
+	if len(p.update.Ended)+len(r.ended) > 0 {
+		c.noteEnded(p)
+	}
 	p.warnings = append(p.warnings, p.update.NewWarnings...)
 	r.changes = r.changes || p.update.OtherStatuses
 	return nil

@@ -155,7 +155,9 @@ func (c *client) acknowledge(t Type, request *discoveryv3.DeltaDiscoveryRequest,
 	for _, r := range p.resources {
 		if (k.wildcard || k.names[r.Name]) && !p.overtaken[r.Name] {
 			k.has[r.Name] = r.Version
-			k.noteHosts(r)
+			if r.WriteHosts != nil {
+				k.noteHosts(r)
+			}
 		}
 		delete(k.rejected, r.Name)
 		delete(k.unsure, r.Name)

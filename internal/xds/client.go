@@ -165,7 +165,9 @@ func (c *client) begin(now time.Time) {
 		return c.target.findResource(ScopedRoutes, scope) != nil || c.types[ScopedRoutes].has[scope] == ""
 	})
 	for t := range typeCount { // what is not wanted any more matters no more
-		c.forgetRefused(t)
+		if len(c.types[t].searches) > 0 {
+			c.forgetRefused(t)
+		}
 		maps.DeleteFunc(c.types[t].rejected, func(name string, was Rejection) bool {
 			r := c.want(t, name)
 			if c.isReady(t, name) {

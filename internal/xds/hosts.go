@@ -80,11 +80,8 @@ func (r *Resource) hostContents() map[string][]byte {
 	return contents
 }
 
-// noteHosts notes which form of a table the Envoy has taken.
+// noteHosts notes which form of a table with hosts the Envoy has taken.
 func (k *clientType) noteHosts(r *Resource) {
-	if r.WriteHosts == nil {
-		return
-	}
 	k.bases[r.Name] = r
 	s := k.searches[r.Name]
 	switch {

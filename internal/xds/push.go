@@ -78,7 +78,7 @@ func (c *client) pushRemovals(t Type, now time.Time) {
 	}
 	slices.Sort(gone)
 	var changed []*Resource
-	if t == ScopedRoutes {
+	if t == ScopedRoutes && len(c.leaving) > 0 {
 		changed = c.leadOn(now)
 	}
 	c.send(t, changed, gone, now)

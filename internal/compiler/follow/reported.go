@@ -29,7 +29,7 @@ func (s *reported) count(rep *report.Report, by int) {
 		return
 	}
 	rep.VisitProblems(func(w report.Statement, e report.Entry) {
-		s.counted.add(w, by)
+		s.add(w, by)
 		if by > 0 {
 			s.last[w] = e
 		}
