@@ -58,7 +58,13 @@ func (c textCache) admit(
 	parts := c.listInputs(texts)
 	all := parallel.Map(parts, func(some []textInputs, results []*admittedText) {
 		a := &admitter{options: o, admitters: servers}
-		c.texts.GetSome(some, results, func(in textInputs) *admittedText { return a.admitText(in.text) })
+		if c.texts != nil {
+			c.texts.GetSome(some, results, func(in textInputs) *admittedText { return a.admitText(in.text) })
+			return
+		}
+		for i, in := range some {
+			results[i] = a.admitText(in.text)
+		}
 	})
 	moveDocuments(all, texts)
 	read.ReportEmpty(texts, rep)

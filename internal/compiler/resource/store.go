@@ -86,7 +86,9 @@ func (s *Store) admit(source read.Source, elsewhere placesByName) (now *storedSo
 	if now.objects, now.names, err = now.cache.admit([]read.Source{source}, s.options, elsewhere, &now.rep); err != nil {
 		return nil, err
 	}
-	now.cache.texts.Sweep()
+	if now.cache.texts != nil {
+		now.cache.texts.Sweep()
+	}
 	return now, nil
 }
 
