@@ -47,8 +47,8 @@ func (c *Controller) printFound(p *pass) {
 	message.PrintProblems(c.Stderr, p.ended, c.Style)
 }
 
-// retired lists the keys with which sessions may be signed and which are not in the ring of a pass any more, though they
-// were in the one before.
+// retired lists the keys with which sessions may be signed and which are not in the ring of a pass any more, though
+// they were in the one before.
 func (p *pass) retired(before policyconfig.KeyRing) (keys []compiler.RetiredKey) {
 	for id, signed := range keyfile.Retired(before, p.input.Ring, p.now) {
 		keys = append(keys, compiler.RetiredKey{ID: id, Unused: p.now.Sub(signed)})

@@ -110,26 +110,29 @@ func leaveOut(packed *envoy.Packed, moved []string) *xds.Resource {
 // difference is a resource as it was and as it is; nil before it is new, and once it is gone.
 type difference struct{ before, now *envoy.Packed }
 
-// compare gives what is different between two lists. They mostly have the same names at the same places, where nothing
-// is looked up.
+// compare gives what is different between two lists. They mostly have the same names at the same places, and nothing is
+// looked up before the first that is at another one.
 func compare(before, now []*envoy.Packed) (all []difference) {
-	isAtPlace := func(i int) bool {
-		return i < min(len(before), len(now)) && (before[i] == now[i] || before[i].Name == now[i].Name)
+	if len(before) == len(now) && (len(now) == 0 || &before[0] == &now[0]) {
+		return nil // it is one list
 	}
-	rest := map[string]*envoy.Packed{} // of before
-	for i, packed := range before {
-		if !isAtPlace(i) {
-			rest[packed.Name] = packed
+	same := 0 // so many names are at the same places
+	for ; same < min(len(before), len(now)); same++ {
+		was, packed := before[same], now[same]
+		if was != packed && was.Name != packed.Name {
+			break
+		}
+		if !was.Equal(packed) {
+			all = append(all, difference{was, packed})
 		}
 	}
-	for i, packed := range now {
-		var was *envoy.Packed
-		if isAtPlace(i) {
-			was = before[i]
-		} else {
-			was = rest[packed.Name]
-			delete(rest, packed.Name)
-		}
+	rest := make(map[string]*envoy.Packed, len(before)-same)
+	for _, packed := range before[same:] {
+		rest[packed.Name] = packed
+	}
+	for _, packed := range now[same:] {
+		was := rest[packed.Name]
+		delete(rest, packed.Name)
 		if was == nil || !was.Equal(packed) {
 			all = append(all, difference{was, packed})
 		}

@@ -62,14 +62,6 @@ type Environment struct {
 	Listening gateway.Listening
 }
 
-// knownOwners is what is remembered of addresses, be it nothing.
-func (m Environment) knownOwners() lower.Owners {
-	if m.Owners == nil {
-		return lower.Owners{}
-	}
-	return m.Owners
-}
-
 // draining is what is known of hosts that terminate.
 func (m Environment) draining() *lower.Draining { return &lower.Draining{Now: m.Now, Since: m.Since} }
 

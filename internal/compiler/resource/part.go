@@ -49,8 +49,8 @@ func (s listSet) filled(o *Objects) (some listSet) {
 	return some
 }
 
-// part is a part of the input, such as a document. It knows in which lists it has objects, at most: what is done with it
-// goes through these, and not through those of all kinds.
+// part is a part of the input, such as a document. It knows in which lists it has objects, at most: what is done with
+// it goes through these, and not through those of all kinds.
 type part struct {
 	Objects
 	in listSet

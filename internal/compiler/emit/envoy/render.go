@@ -166,7 +166,8 @@ func RenderClusters(clusters []ir.Cluster) ([]Cluster, error) {
 		func(e *emitter, _ *itemWriter, c *ir.Cluster) Cluster { return e.newDiscoveredCluster(c) })
 }
 
-// OtherHosts is a cluster of which nothing but the hosts was another when it was written. None of them is behind a name.
+// OtherHosts is a cluster of which nothing but the hosts was another when it was written. None of them is behind a
+// name.
 type OtherHosts struct {
 	*ir.Cluster
 	Was *Cluster
