@@ -62,11 +62,8 @@ func newResource(t xds.Type, packed *envoy.Packed, d *envoy.Served) *xds.Resourc
 	}
 	r.Needs, r.After, r.Moved = packed.Clusters, packed.After, packed.Moved
 	r.Without = func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
-	if packed.HasHosts() { // so that an Envoy which does not take one of them can have the others
-		r.WriteHosts = packed.WriteHosts
-		for _, h := range packed.Hosts() {
-			r.Hosts = append(r.Hosts, xds.Host{Name: h.Domain, Content: h.Content})
-		}
+	if t == xds.Routes || t == xds.ScopedRoutes {
+		addHosts(r, packed)
 	}
 	if t == xds.Routes {
 		r.Whole = d.HasShards(packed.Name)
@@ -87,6 +84,17 @@ func newResource(t xds.Type, packed *envoy.Packed, d *envoy.Served) *xds.Resourc
 		r.Trial = xds.NewResource(t, d.ShardTrial.Name, d.ShardTrial.Content)
 	}
 	return r
+}
+
+// addHosts gives a table its hosts, so that an Envoy which does not take one of them can have the others.
+func addHosts(r *xds.Resource, packed *envoy.Packed) {
+	if !packed.HasHosts() {
+		return
+	}
+	r.WriteHosts = packed.WriteHosts
+	for _, h := range packed.Hosts() {
+		r.Hosts = append(r.Hosts, xds.Host{Name: h.Domain, Content: h.Content})
+	}
 }
 
 // leadScope is a scope of a name that leads to a table; nil where no Envoy would take that.
