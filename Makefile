@@ -101,7 +101,7 @@ e2e-istio: build dist/liblimpet.so ## run the tests on Istio's own discovery ser
 	../../bin/e2e-istio.test -test.timeout 30m
 
 .PHONY: e2e-kubernetes
-e2e-kubernetes: build bin/gotest ## run "limpet serve" on a real API server, with real Envoys (as root; the first build takes minutes); TESTS as below
+e2e-kubernetes: build bin/gotest ## run "limpet serve" on a real API server, with real Envoys (as root; the first build takes minutes); TESTS='Leader|Keys' those that match
 	@$(WITH_TOOLS) KUBERNETES="$$(tools/setup.sh kubernetes)" && cd e2e/kubernetes && ../../bin/gotest -count=1 -timeout 20m $(if $(TESTS),-run '$(TESTS)')
 
 .PHONY: bench-serve
