@@ -166,6 +166,11 @@ func readUntil(from io.Reader, text string) (string, bool) {
 
 func wantPortsFree(t *testing.T) {
 	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Log("does 'make run' run still? It has these addresses")
+		}
+	}()
 	for _, address := range demoAddresses {
 		harness.Listen(t, address).Close()
 	}

@@ -45,7 +45,7 @@ func flagsOf(arguments []string) (flags []string) {
 			continue
 		}
 		flags = append(flags, arguments[i])
-		if slices.Contains([]string{"-timeout", "-run", "-skip"}, arguments[i]) && i+1 < len(arguments) {
+		if slices.Contains([]string{"-parallel", "-run", "-skip", "-timeout"}, arguments[i]) && i+1 < len(arguments) {
 			i++
 			flags = append(flags, arguments[i])
 		}

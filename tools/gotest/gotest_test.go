@@ -201,7 +201,7 @@ func TestAgain(t *testing.T) {
 		{"3", "./flaky ./races", 1},
 	} {
 		t.Setenv("AGAIN", c.again)
-		code, stdout, stderr := runModule(t, time.Hour, append([]string{"-timeout", "10s"}, strings.Fields(c.packages)...)...)
+		code, stdout, stderr := runModule(t, time.Hour, append([]string{"-vet=off", "-parallel", "4", "-timeout", "10s"}, strings.Fields(c.packages)...)...)
 		if code != c.code || !strings.Contains(stdout, "why it failed at first") || strings.Contains(stderr, flaky) != (code == 0) {
 			t.Errorf("AGAIN=%q %s: exit code %d:\n%s%s", c.again, c.packages, code, stdout, stderr)
 		}
