@@ -28,14 +28,17 @@ func writeTree(t *testing.T, files ...string) {
 
 func TestRead(t *testing.T) {
 	writeTree(t, "b/z.yaml", "b/a.yml", "b/c/d.json", "b/notes.txt", "b/c/UPPER.YAML", "single.txt", "a.yaml")
-	if err := os.Symlink("../a.yaml", "b/link.yaml"); err != nil {
-		t.Fatal(err)
+	for target, link := range map[string]string{"../a.yaml": "b/link.yaml", "b": "current"} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, c := range []struct {
 		paths []string
 		want  string
 	}{
 		{[]string{"b"}, "b/a.yml b/c/d.json b/link.yaml b/z.yaml"},
+		{[]string{"current"}, "current/a.yml current/c/d.json current/link.yaml current/z.yaml"},
 		{[]string{"single.txt", "a.yaml"}, "single.txt a.yaml"},
 		{[]string{"./a.yaml", "a.yaml", "b/../a.yaml"}, "./a.yaml"},
 		{[]string{"b/*.yaml", "b/c/d.json,single.txt,"}, "b/link.yaml b/z.yaml b/c/d.json single.txt"},

@@ -108,6 +108,22 @@ func TestConfigMap(t *testing.T) {
 	})
 }
 
+// TestFolderSwapped has a link lead to another folder, as who deploys release by release does.
+func TestFolderSwapped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		makeFolder(t, "release-1/a.yaml", "release-2/a.yaml")
+		write(t, "release-2/a.yaml", "second")
+		must(t, os.Symlink("release-1", "current"))
+		time.Sleep(2 * restTime)
+		w := NewWatcher("current")
+		must(t, os.Symlink("release-2", "next"))
+		must(t, os.Rename("next", "current"))
+		if !next(t, w, patience) {
+			t.Error("the swap is not seen")
+		}
+	})
+}
+
 // TestWaitsForRest: files that are still being written are not reported; the time is that of the first sign.
 func TestWaitsForRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
