@@ -181,5 +181,6 @@ func (bc *bootstrapCommand) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return writeOutput(c.OutOrStdout(), text)
+	_, err = c.OutOrStdout().Write(text)
+	return err
 }

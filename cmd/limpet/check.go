@@ -156,11 +156,17 @@ func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) e
 	case formatYAML:
 		message.PrintFindings(c.ErrOrStderr(), checked.Rows, cc.output.style(c.ErrOrStderr(), compiler.Advice, &cc.verdict))
 		text, err := status.YAML(checked.Objects)
-		return errors.Join(err, writeOutput(out, text))
+		if err == nil {
+			_, err = out.Write(text)
+		}
+		return err
 	case formatJSON:
 		isAccepted := func(r status.Row) bool { return r.Severity == "" }
 		text, err := status.JSON(checked.Objects, slices.DeleteFunc(slices.Clone(checked.Rows), isAccepted))
-		return errors.Join(err, writeOutput(out, text))
+		if err == nil {
+			_, err = out.Write(text)
+		}
+		return err
 	case formatGitHub:
 		message.PrintForGitHub(out, checked.Rows)
 		return nil
@@ -186,14 +192,6 @@ func printAccepted(out io.Writer, rows []status.Row) {
 			fmt.Fprintf(out, "accepted: %s%s\n", place, r.Object)
 		}
 	}
-}
-
-// writeOutput writes the product to standard output.
-func writeOutput(out io.Writer, text []byte) error {
-	if _, err := out.Write(text); err != nil {
-		return fmt.Errorf("write to standard output: %w", err)
-	}
-	return nil
 }
 
 // checkOptions are those of commands that write no configuration, hence need no keys.

@@ -198,7 +198,7 @@ func (cc *compileCommand) print(c *cobra.Command) error {
 		message.Printf(c.ErrOrStderr(), "this envoy.yaml loads %s from Envoy's working folder; "+
 			"--filter-path names another place, -o writes a copy", modulePath)
 	}
-	if err := writeOutput(c.OutOrStdout(), result.Main()); err != nil {
+	if _, err := c.OutOrStdout().Write(result.Main()); err != nil {
 		return err
 	}
 	cc.config.keys.printExposure(c.ErrOrStderr(), result, "this output")

@@ -117,5 +117,6 @@ func printValue(to io.Writer, format string, value any) error {
 	if err != nil {
 		return err
 	}
-	return writeOutput(to, text)
+	_, err = to.Write(text)
+	return err
 }

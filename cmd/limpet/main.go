@@ -29,7 +29,9 @@ func main() {
 	root := newRoot()
 	nameAsCalled(root, os.Args[0])
 	root.SetArgs(os.Args[1:])
-	os.Exit(exitCode(os.Stderr, root.Execute()))
+	out := &output{File: os.Stdout}
+	root.SetOut(out)
+	os.Exit(exitCode(os.Stderr, out.judge(root.Execute())))
 }
 
 // nameAsCalled has help say "kubectl limpet" where kubectl runs the program as its plugin.

@@ -2,15 +2,17 @@ package message
 
 import (
 	"io"
-	"os"
 
 	"golang.org/x/term"
 )
 
+// file is what an open file has, and what writes to one.
+type file interface{ Fd() uintptr }
+
 // IsTerminal tells whether what is written goes to a terminal.
 func IsTerminal(to io.Writer) bool {
-	file, is := to.(*os.File)
-	return is && term.IsTerminal(int(file.Fd()))
+	f, is := to.(file)
+	return is && term.IsTerminal(int(f.Fd()))
 }
 
 // widthOf is how many columns a terminal has; 0 for what is none.
@@ -18,7 +20,7 @@ func widthOf(to io.Writer) int {
 	if !IsTerminal(to) {
 		return 0
 	}
-	width, _, err := term.GetSize(int(to.(*os.File).Fd()))
+	width, _, err := term.GetSize(int(to.(file).Fd()))
 	if err != nil {
 		return 0
 	}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// output is the standard output. It remembers what could not be written there, so that who prints many lines need not
+// ask after each.
+type output struct {
+	*os.File
+	failed error
+}
+
+// Write writes the product.
+func (o *output) Write(text []byte) (int, error) {
+	n, err := o.File.Write(text)
+	if err != nil {
+		err = fmt.Errorf("write to standard output: %w", err)
+		o.failed = err
+	}
+	return n, err
+}
+
+// judge gives a command's error: that of the output where the command has no words of its own.
+func (o *output) judge(err error) error {
+	if o.failed != nil && (err == nil || errors.Is(err, errRefused) || errors.Is(err, errLeftOut)) {
+		return o.failed
+	}
+	return err
+}
