@@ -27,6 +27,7 @@ type deployment struct {
 	controller *controller.Controller
 	// entrances are where clients get in.
 	entrances []envoy.Entrance
+	isRead    bool // that all of the input is, once and for all
 	// failed is why Envoy was ended that had started.
 	failed error
 }
@@ -56,6 +57,7 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	if err := rc.config.input.readOnce(c.InOrStdin(), c.ErrOrStderr()); err != nil {
 		return nil, err
 	}
+	d.isRead = len(rc.config.input.paths) == 0
 	d.controller = &controller.Controller{
 		Options: rc.config.envoyOptions(modulePath), Served: compiler.Served{Together: true}, Probe: true,
 		Server: d.server, Memory: memory.New(), Announce: d.own.announce, // what it remembers does not outlive the run
@@ -103,7 +105,9 @@ func (d *deployment) serve(socket string, signals chan<- os.Signal) (end func(),
 		select {
 		case <-served:
 			printEntrances(d.controller.Stderr, d.entrances)
-			message.Print(d.controller.Stderr, "changes of the input reach Envoy as they come")
+			if !d.isRead {
+				message.Print(d.controller.Stderr, "changes of the input reach Envoy as they come")
+			}
 			d.controller.Run(ctx)
 		case <-ctx.Done():
 		}

@@ -116,7 +116,7 @@ func (sc *statusCommand) ask() (status serve.Status, err error) {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return status, fmt.Errorf("limpet serve answers %s", answer.Status)
+		return status, fmt.Errorf("%s has no status of limpet serve: it answers %s", sc.admin, answer.Status)
 	}
 	return status, json.NewDecoder(answer.Body).Decode(&status)
 }
