@@ -43,7 +43,7 @@ SIDE_BY_SIDE = +@$(MAKE) --no-print-directory -j4
 
 .PHONY: run
 run: ## run the quick start: Envoy on 127.0.0.1:10000, three backends, sticky sessions
-	$(SIDE_BY_SIDE) bin/limpet bin/demo setup-envoy
+	$(SIDE_BY_SIDE) bin/limpet bin/demo $(if $(SHARDS),dist/limpet-shard-1.so) setup-envoy
 	@envoy=$$(tools/setup.sh envoy) && ENVOY=$$envoy exec bin/demo
 
 setup-%:
