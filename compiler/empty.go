@@ -1,26 +1,36 @@
 package compiler
 
 import (
-	"strings"
-
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // explainEmpty gives the problem of an input of which nothing is served, with what would change that, by what else
 // there is to say.
 func explainEmpty(problems []Problem, passedOver map[string]int) Problem {
-	var noClass, otherClass, refused bool
+	var noClass, otherClass, refusedClass, said bool
 	for _, p := range problems {
-		noClass = noClass || p.Code == report.NoClass
-		otherClass = otherClass || p.Code == report.OtherClass
-		refused = refused || p.Verdict() == report.Refused && (p.Object == "" || strings.HasPrefix(p.Object, "Gateway "))
+		refused := p.Verdict() == report.Refused
+		switch {
+		case p.Code == report.NoClass:
+			noClass = true
+		case p.Code == report.OtherClass:
+			otherClass = true
+		case p.Ref.Kind == "GatewayClass":
+			refusedClass = refusedClass || refused
+		case p.Ref.Kind == "Gateway":
+			said = true // be it a warning: there is one
+		default:
+			said = said || refused && p.Object == ""
+		}
 	}
 	why := "there is no Gateway in the input"
 	switch {
+	case refusedClass:
+		why = "what is said before this says why"
 	case noClass:
 		why = "a Gateway counts when its GatewayClass is in the input and has limpet's controllerName; with " +
 			"--assume-class, which takes no value, a class that is not in the input counts as limpet's"
-	case refused:
+	case said:
 		why = "what is said before this says why"
 	case otherClass:
 		why = "other controllers serve the Gateways' classes; --controller-name NAME says what limpet's controllerName is"
