@@ -234,7 +234,7 @@ func printRejections(to io.Writer, envoys []xds.ClientStatus) error {
 		}
 		for _, r := range e.Rejected {
 			if _, err := fmt.Fprintf(to, "\n%s rejects %s %s:\n  %s\n",
-				message.MakePrintable(e.Node), r.Type, r.Name, message.MakePrintable(r.Words)); err != nil {
+				message.MakePrintable(e.Node), r.Type, r.Name, message.MakePrintable(serve.ExplainRejection(r))); err != nil {
 				return err
 			}
 		}

@@ -49,9 +49,18 @@ func (l Log) Refused(address string, why error) {
 
 // Rejected is for what an Envoy did not take.
 func (l Log) Rejected(c xds.ClientStatus, r xds.Rejection) {
-	l.To.Error("Envoy rejects a resource; what it had of it keeps serving",
-		append(about(c), "type", r.Type, "name", r.Name, "message", r.Words)...)
+	l.To.Error("Envoy rejects a resource; what it had of it before, if anything, keeps serving",
+		append(about(c), "type", r.Type, "name", r.Name, "message", ExplainRejection(r))...)
 	l.answered(true)
+}
+
+// ExplainRejection gives Envoy's words, and where to look: of a plugin that is refused they never say why.
+func ExplainRejection(r xds.Rejection) string {
+	if !strings.Contains(r.Words, "Unable to create Wasm plugin") {
+		return r.Words
+	}
+	return r.Words + "; Envoy's own log says why, most often that its environment has no LIMPET_KEYS, or no limpet.wasm " +
+		"is where --filter-path says"
 }
 
 // Late is for an Envoy that owes an answer.

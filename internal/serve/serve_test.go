@@ -199,10 +199,22 @@ func TestState(t *testing.T) {
 		"in progress":     {Gateway: "default/one", Generation: "g1"},
 		"late: no answer": {Gateway: "default/one", Generation: "g2", Late: "no answer"},
 		"rejected":        {Gateway: "default/one", Generation: "g2", Rejected: []xds.Rejection{{}}},
+
+		"there is no such Gateway": {Gateway: "default/onne"},
 	} {
 		s.Envoys = []xds.ClientStatus{e}
 		if got := s.State(e); got != want || (Statuses{s}).IsComplete() != (want == "current") {
 			t.Errorf("it is %q, want %q", got, want)
+		}
+	}
+}
+
+// TestExplainRejection: of a plugin that can't be loaded Envoy's log says more than its answer, and where that is, is said.
+func TestExplainRejection(t *testing.T) {
+	for words, more := range map[string]bool{"Unable to create Wasm plugin limpet": true, "no such cluster": false} {
+		got := ExplainRejection(xds.Rejection{Words: words})
+		if !strings.HasPrefix(got, words) || strings.Contains(got, "LIMPET_KEYS") != more {
+			t.Errorf("%s: %s", words, got)
 		}
 	}
 }

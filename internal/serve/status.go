@@ -17,12 +17,15 @@ import (
 
 // State says how an Envoy stands to its Gateway's configuration.
 func (s Status) State(e xds.ClientStatus) string {
+	generation, isThere := s.generationOf(e.Gateway)
 	switch {
+	case !isThere:
+		return "there is no such Gateway"
 	case len(e.Rejected) > 0:
 		return "rejected"
 	case e.Late != "":
 		return "late: " + e.Late
-	case e.Generation == s.generationOf(e.Gateway):
+	case e.Generation == generation:
 		return "current"
 	default:
 		return "in progress"
@@ -34,13 +37,13 @@ func (s Status) HasEnvoy(gateway string) bool {
 	return slices.ContainsFunc(s.Envoys, func(e xds.ClientStatus) bool { return e.Gateway == gateway })
 }
 
-func (s Status) generationOf(gateway string) string {
+func (s Status) generationOf(gateway string) (generation string, isThere bool) {
 	for _, g := range s.Gateways {
 		if g.Gateway == gateway {
-			return g.Generation
+			return g.Generation, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // Statuses are those of replicas, each of which has some of the Envoys.
