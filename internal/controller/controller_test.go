@@ -83,6 +83,7 @@ var (
 	goodText    = class + "\n---\n" + tenant("a", 8080, "", "10.0.0.1")
 	changedText = strings.Replace(goodText, "10.0.0.1", "10.0.0.2", 1)
 	brokenText  = goodText + "\n{kind: "
+	wrongText   = strings.Replace(goodText, "{name: s, port: 80}", "{name: s, port: 80, colour: blue, size: 1}", 1)
 	warnedText  = strings.Replace(goodText, "{name: s, port: 80}", "{name: gone, port: 80}", 1)
 )
 
@@ -115,6 +116,7 @@ func TestPasses(t *testing.T) {
 		{"a change", []string{goodText, changedText}, []string{"limpet: change 1 served in "}},
 		{"the same again", []string{goodText, goodText}, nil},
 		{"refused, then good", []string{goodText, brokenText, changedText}, []string{"error: a.yaml:", refused, "limpet: change 2 served in "}},
+		{"wrong twice", []string{goodText, wrongText}, []string{"error: a.yaml:", "error: a.yaml:", strings.Replace(refused, "1 error", "2 errors", 1)}},
 		{"not remembered", []string{goodText, "fail", named}, []string{"error: no room", "limpet: change 1 failed; the last good configuration keeps serving"}},
 		{"unreadable", []string{goodText, "error: gone", goodText}, []string{"error: gone", unreadable, "limpet: change 1 served in "}},
 		{"unreadable, twice alike", []string{goodText, "error: gone", "error: gone"}, []string{"error: gone", unreadable}},
@@ -143,10 +145,13 @@ func TestPasses(t *testing.T) {
 				t.Fatal(err)
 			}
 			for len(texts) > 0 {
-				isBad := texts[0] == "fail" || texts[0] == brokenText || strings.HasPrefix(texts[0], "error: ")
+				isBad := slices.Contains([]string{"fail", brokenText, wrongText}, texts[0]) || strings.HasPrefix(texts[0], "error: ")
 				f.reread(time.Now())
 				if refused, since := f.InputState(); (len(refused) > 0) != isBad || since.IsZero() == isBad {
 					t.Errorf("the input is bad: %v; its state is %q since %v", isBad, refused, since)
+				} else if sorted := slices.Sorted(slices.Values(refused)); len(slices.Compact(sorted)) < len(refused) ||
+					strings.Contains(strings.Join(refused, ""), "\n") {
+					t.Errorf("the state has something twice, or several in one: %q", refused)
 				}
 			}
 			lines := strings.Split(strings.TrimSuffix(stderr.String(), "\n"), "\n")

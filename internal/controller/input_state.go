@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,11 +20,13 @@ func (c *Controller) noteInput() {
 	var refused []string
 	for _, text := range []string{c.loop.readError, c.loop.failure} {
 		if text != "" {
-			refused = append(refused, text)
+			refused = append(refused, strings.Split(text, "\n")...)
 		}
 	}
 	for _, fault := range c.loop.held.listFaults() {
-		refused = append(refused, fault.String())
+		if line := fault.String(); !slices.Contains(refused, line) {
+			refused = append(refused, line)
+		}
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -34,5 +37,5 @@ func (c *Controller) noteInput() {
 	case len(r.refused) == 0:
 		r.refusedSince = time.Now()
 	}
-	r.refused = slices.Compact(refused)
+	r.refused = refused
 }
