@@ -1,10 +1,10 @@
 package controller
 
 import (
-	"maps"
 	"math"
 	"sync"
 
+	"github.com/limpet-proxy/limpet/internal/memory"
 	"github.com/limpet-proxy/limpet/internal/xds"
 )
 
@@ -13,41 +13,43 @@ import (
 // know of the pods before. Nothing else waits for that.
 type keeping struct {
 	lock sync.Mutex
-	// seen counts the times that there were any, and before has for those that are not remembered the number of the last
-	// snapshot without.
+	// seen counts the times that there were any, and before has for the last of these, which are not remembered, the
+	// numbers of the last snapshots without them.
 	seen   int
-	before map[int]uint64
+	before []uint64
 }
 
-// begin is for addresses that may be about to be seen. Done says that they are remembered, and with them all that were
-// seen before; none that there are none.
-func (k *keeping) begin(server *xds.Server) (done, none func()) {
+// keep has addresses that were just seen written down, and the server withhold them until they are.
+func (k *keeping) keep(owners *memory.Owners, server *xds.Server) error {
 	k.lock.Lock()
-	defer k.lock.Unlock()
 	k.seen++
-	if k.before == nil {
-		k.before = map[int]uint64{}
-	}
 	of := k.seen
-	k.before[of] = xds.LastNumber()
-	remove := func(first int) {
+	k.before = append(k.before, xds.LastNumber())
+	k.lock.Unlock()
+	kept := func() { // and all that were seen before
 		k.lock.Lock()
-		maps.DeleteFunc(k.before, func(at int, _ uint64) bool { return first <= at && at <= of })
+		later := min(k.seen-of, len(k.before))
+		k.before = k.before[len(k.before)-later:]
 		k.lock.Unlock()
 		k.withhold(server)
 	}
-	return func() { remove(0) }, func() { remove(of) }
+	err := owners.Keep(kept)
+	if err != nil {
+		kept() // they are not waited for
+	}
+	k.withhold(server)
+	return err
 }
 
 // withhold makes the server withhold what is not remembered yet.
 func (k *keeping) withhold(server *xds.Server) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	least := uint64(math.MaxUint64)
-	for _, number := range k.before {
-		least = min(least, number)
+	last := uint64(math.MaxUint64)
+	if len(k.before) > 0 {
+		last = k.before[0]
 	}
-	server.Withhold(least)
+	server.Withhold(last)
 }
 
 // isDone tells whether all that was seen is remembered.

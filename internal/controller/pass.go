@@ -99,18 +99,13 @@ func (c *Controller) update(p *pass) error {
 	if err := c.follow(p, nil); err != nil {
 		return err
 	}
-	r := &c.remembered
-	if !p.update.Whole && len(p.update.OtherPods) == 0 { // and so no address has passed to another pod
+	moved := c.Memory.Owners.Update(p.update.OtherPods, p.update.Whole, p.now)
+	if len(moved) == 0 {
 		return c.Memory.Selected.Update(p.update.Selection)
 	}
-	kept, none := c.keeping.begin(c.Server)
-	moved, err := c.Memory.Owners.Update(p.update.OtherPods, p.update.Whole, p.now, kept)
-	if len(moved) == 0 || err != nil {
-		none()
-	}
-	c.keeping.withhold(c.Server)
-	r.unserved = r.unserved || len(moved) > 0
-	if err = errors.Join(err, c.Memory.Selected.Update(p.update.Selection)); err != nil || len(moved) == 0 {
+	c.remembered.unserved = true
+	err := c.keeping.keep(c.Memory.Owners, c.Server)
+	if err = errors.Join(err, c.Memory.Selected.Update(p.update.Selection)); err != nil {
 		return err
 	}
 	return c.follow(p, moved)

@@ -16,7 +16,7 @@ func (c *Controller) publish(since time.Time, p *pass) (string, error) {
 	changes := c.remembered.changes
 	c.remembered.changes = false
 	changed, different := c.serve(since, p)
-	err := c.Memory.Owners.Keep()
+	err := c.Memory.Owners.Keep(nil)
 	served := len(c.remembered.published)
 	c.lock.Unlock()
 	c.tellKeys(p.input.Fingerprints)

@@ -15,8 +15,7 @@ type Owners struct {
 	Of map[compiler.HostKey]compiler.HostOwner
 
 	table   table[compiler.HostKey, rememberedOwner]
-	touched map[compiler.HostKey]bool       // whose entries may be others than in the table
-	unsaved bool                            // the store does not have all of it
+	touched map[compiler.HostKey]bool       // that have changed since they were stored
 	history map[compiler.HostKey]pastOwners // of those that have any
 }
 
@@ -58,51 +57,47 @@ func newOwners(s Store) (*Owners, error) {
 
 // Update notes which pods are at which addresses, by their uids: none where a pod has gone, and with whole nowhere else
 // either. It gives the addresses that have passed to another pod, in order, which proxies do not know before
-// [Owners.Confirm]. Kept is called once those are remembered: before that nobody may be led to them.
+// [Owners.Confirm]. Nobody may be led to them before [Owners.Keep] says that they are remembered.
 func (o *Owners) Update(
-	pods map[compiler.HostKey][]string, whole bool, now time.Time, kept func(),
-) (moved []compiler.HostKey, err error) {
-	changed := false
+	pods map[compiler.HostKey][]string, whole bool, now time.Time,
+) (moved []compiler.HostKey) {
 	for at, uids := range pods {
-		if len(uids) > 0 {
-			learnt, passed := o.seeAt(at, uids)
-			changed = changed || learnt
-			if passed {
-				moved = append(moved, at)
-			}
+		if len(uids) > 0 && o.seeAt(at, uids) {
+			moved = append(moved, at)
 		}
-		changed = o.notePresence(at, len(uids) > 0, now) || changed
+		o.notePresence(at, len(uids) > 0, now)
 	}
 	if whole {
 		for at := range o.Of {
 			if len(pods[at]) == 0 {
-				changed = o.notePresence(at, false, now) || changed
+				o.notePresence(at, false, now)
 			}
 		}
 	}
-	if changed {
-		o.forgetOldest()
-		o.unsaved = true
-	}
+	o.forgetOldest()
 	slices.SortFunc(moved, compiler.HostKey.Compare)
-	if len(moved) > 0 {
-		o.unsaved = false
-		err = o.save(kept)
-	}
-	return moved, err
+	return moved
 }
 
-// Keep stores the owners, if anything else has changed than addresses that have passed to another pod.
-func (o *Owners) Keep() error {
-	if !o.unsaved {
+// Keep stores what has changed since the last time; with a function soon, and that is called then.
+func (o *Owners) Keep(kept func()) error {
+	if len(o.touched) == 0 {
 		return nil
 	}
-	o.unsaved = false
-	return o.save(nil)
+	for at := range o.touched {
+		if _, known := o.Of[at]; !known {
+			o.table.remove(at)
+		} else if err := o.table.set(at, o.describe(at)); err != nil {
+			return err
+		}
+	}
+	clear(o.touched)
+	return o.table.save(kept)
 }
 
-// seeAt notes the pods that slices name at one address. Several are one that is new, and others that are gone there.
-func (o *Owners) seeAt(at compiler.HostKey, uids []string) (learnt, passed bool) {
+// seeAt notes the pods that slices name at one address, and tells whether that has passed to another one. Several are
+// one that is new, and others that are gone there.
+func (o *Owners) seeAt(at compiler.HostKey, uids []string) (passed bool) {
 	known, is := o.Of[at]
 	past := o.history[at]
 	next := known.UID
@@ -117,35 +112,33 @@ func (o *Owners) seeAt(at compiler.HostKey, uids []string) (learnt, passed bool)
 	switch {
 	case !is:
 		o.Of[at], o.touched[at] = compiler.HostOwner{UID: next}, true
-		return true, false
+		return false
 	case next == known.UID:
-		return false, false
+		return false
 	}
 	o.touched[at] = true
 	o.Of[at] = compiler.HostOwner{UID: next, Reused: true}
 	former := append(slices.DeleteFunc(past.former, func(uid string) bool { return uid == next }), known.UID)
 	o.history[at] = pastOwners{former: former[max(0, len(former)-maxFormer):]}
-	return true, true
+	return true
 }
 
-// notePresence notes that an address that is known is without a pod, or is so no more. It reports whether that is a
-// change.
-func (o *Owners) notePresence(at compiler.HostKey, there bool, now time.Time) (changed bool) {
+// notePresence notes that an address that is known is without a pod, or is so no more.
+func (o *Owners) notePresence(at compiler.HostKey, there bool, now time.Time) {
 	past := o.history[at]
 	if _, known := o.Of[at]; !known || there == past.gone.IsZero() {
-		return false
+		return
 	}
 	past.gone = time.Time{}
 	if !there {
 		past.gone = now.Round(0)
 	}
 	o.history[at], o.touched[at] = past, true
-	return true
 }
 
 // forgetOldest keeps the memory bounded.
 func (o *Owners) forgetOldest() {
-	if len(o.Of) <= maxOwners {
+	if len(o.Of) <= maxOwners || len(o.touched) == 0 {
 		return
 	}
 	var gone []compiler.HostKey
@@ -182,23 +175,7 @@ func (o *Owners) Confirm() (changed bool, err error) {
 			o.Of[at], o.touched[at] = known, true
 		}
 	}
-	if changed {
-		err = o.save(nil)
-	}
-	return changed, err
-}
-
-// save stores the owners.
-func (o *Owners) save(kept func()) error {
-	for at := range o.touched {
-		if _, known := o.Of[at]; !known {
-			o.table.remove(at)
-		} else if err := o.table.set(at, o.describe(at)); err != nil {
-			return err
-		}
-	}
-	clear(o.touched)
-	return o.table.save(kept)
+	return changed, o.Keep(nil)
 }
 
 func (o *Owners) describe(at compiler.HostKey) rememberedOwner {

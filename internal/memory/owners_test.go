@@ -48,11 +48,8 @@ func TestOwners(t *testing.T) {
 		{"a file put back", []compiler.PodAt{at(hostA, "p1")}, []compiler.HostKey{hostA}, map[compiler.HostKey]string{hostA: "p1"}},
 	}
 	for _, s := range steps {
-		moved, err := o.Update(byAddress(s.pods), true, now, func() {})
-		check(err)
-		if len(moved) == 0 { // or else it is there already
-			check(o.Keep())
-		}
+		moved := o.Update(byAddress(s.pods), true, now)
+		check(o.Keep(nil))
 		if !slices.Equal(moved, s.moved) {
 			t.Errorf("%s: %v have moved, want %v", s.what, moved, s.moved)
 		}
@@ -99,8 +96,8 @@ func TestOwnersOfStrangers(t *testing.T) {
 	o := New().Owners
 	stranger := compiler.HostKey{Namespace: "b", Address: hostA.Address}
 	for _, pods := range [][]compiler.PodAt{{{HostKey: hostA, UID: "p1"}}, {{HostKey: stranger, UID: "thief"}, {HostKey: hostA, UID: "p1"}}} {
-		if moved, err := o.Update(byAddress(pods), true, time.Now(), func() {}); len(moved) > 0 || err != nil {
-			t.Errorf("%v have moved, %v", moved, err)
+		if moved := o.Update(byAddress(pods), true, time.Now()); len(moved) > 0 {
+			t.Errorf("%v have moved", moved)
 		}
 	}
 	if got := o.Of[hostA]; got.UID != "p1" || got.Reused || o.IsPending() {
@@ -150,14 +147,13 @@ func TestOwnersRemembersAll(t *testing.T) {
 				others[at] = there[at]
 			}
 		}
-		_, err := o.Update(others, begun, now, func() {})
-		must(t, err)
+		o.Update(others, begun, now)
 		before, begun = there, false
 		if random.IntN(3) == 0 {
 			_, err = o.Confirm()
 			must(t, err)
 		}
-		must(t, o.Keep())
+		must(t, o.Keep(nil))
 		want := map[string]rememberedOwner{}
 		for at := range o.Of {
 			if gone := !o.history[at].gone.IsZero(); gone == (len(there[at]) > 0) {
