@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/limpet-proxy/limpet/compiler"
@@ -36,11 +35,10 @@ type heldFile struct {
 
 // compile has an input compiled. If nothing comes out because of files that have changed, they are held.
 func (h *held) compile(in Input, compile func(Input) (*pass, error), stderr io.Writer) (*pass, error) {
-	h.release(in.Sources)
 	var found compiler.Errors // since the last time
+	with := in
+	with.Sources = h.putBack(in.Sources)
 	for {
-		with := in
-		with.Sources = h.putBack(in.Sources)
 		p, err := compile(with)
 		var problems compiler.Errors
 		if err == nil {
@@ -55,24 +53,10 @@ func (h *held) compile(in Input, compile func(Input) (*pass, error), stderr io.W
 		if !h.hold(in.Sources, problems) {
 			return nil, found
 		}
-		if with.Sources = h.putBack(in.Sources); h.accepted != nil && reflect.DeepEqual(with, *h.accepted) {
+		if with.Sources = h.putBack(in.Sources); h.accepted != nil && with.equal(h.accepted) {
 			return nil, found // nothing else has changed
 		}
 	}
-}
-
-// release forgets files that are gone, or read otherwise now.
-func (h *held) release(sources read.List) {
-	if len(h.files) == 0 {
-		return
-	}
-	now := map[string][]byte{}
-	for s := range sources.All() {
-		now[s.Name] = s.Data
-	}
-	maps.DeleteFunc(h.files, func(name string, f heldFile) bool {
-		return now[name] == nil || !bytes.Equal(now[name], f.data)
-	})
 }
 
 // hold holds the files that the problems are in, or objects of them. It is false if one of the problems is in no file,
@@ -82,12 +66,13 @@ func (h *held) hold(sources read.List, problems compiler.Errors) bool {
 		return false
 	}
 	in, files := map[string]compiler.Errors{}, map[string]heldFile{}
+	maps.Copy(files, h.files)
 	for _, p := range problems {
 		in[p.File] = append(in[p.File], p)
 	}
 	for name, wrong := range in {
 		now, isThere := sources.Find(name)
-		already, is := h.files[name]
+		already, is := files[name]
 		if !isThere || is && already.absent == nil {
 			return false
 		}
@@ -97,10 +82,7 @@ func (h *held) hold(sources read.List, problems compiler.Errors) bool {
 		}
 		files[name] = newHeldFile(now, before, was, !is, append(already.faults, wrong...))
 	}
-	if h.files == nil {
-		h.files = map[string]heldFile{}
-	}
-	maps.Copy(h.files, files)
+	h.files = files
 	return true
 }
 
@@ -130,7 +112,7 @@ func (h *held) holdLeftOut(sources read.List, problems []compiler.Problem) {
 		}
 		h.files[p.File] = heldFile{data: now.Data, faults: append(h.files[p.File].faults, p)}
 	}
-	h.accepted.Sources = h.putBack(h.accepted.Sources)
+	h.accepted.Sources = h.putBack(sources)
 }
 
 // listFaults lists what is wrong with the files that are held.
@@ -141,19 +123,26 @@ func (h *held) listFaults() (all compiler.Errors) {
 	return all
 }
 
-// putBack returns the sources, with the held ones as they were when they were last accepted.
+// putBack returns the sources, with the held ones as they were when they were last accepted. Files that are gone, or
+// read otherwise now, are held no more.
 func (h *held) putBack(sources read.List) read.List {
 	if len(h.files) == 0 {
 		return sources
 	}
 	var all []compiler.Source
+	still := map[string]heldFile{}
 	for s := range sources.All() {
-		if f, is := h.files[s.Name]; !is {
+		f, is := h.files[s.Name]
+		if !is || !bytes.Equal(s.Data, f.data) {
 			all = append(all, s)
-		} else if f.instead != nil {
+			continue
+		}
+		still[s.Name] = f
+		if f.instead != nil {
 			all = append(all, *f.instead)
 		}
 	}
+	h.files = still
 	return read.NewList(all...)
 }
 
