@@ -99,7 +99,6 @@ type loop struct {
 	until     time.Time // when the same input comes to something else, as a host will have drained; zero is never
 	collected time.Time
 	turns     turns
-	waiting   time.Time   // since when there is a change whose turn has not come; zero for none
 	turn      *time.Timer // for the next turn
 	readError string      // the last one, empty since the input could be read again
 	failure   string      // why the last pass failed, empty where it did not, or of another input
@@ -179,17 +178,20 @@ func (c *Controller) reread(since time.Time) {
 	recovered := c.loop.readError != ""
 	c.loop.readError = ""
 	if now.equal(&c.loop.input) && !recovered { // that it can be read again is told of, as a change to nothing
-		c.loop.waiting = time.Time{} // what waited was taken back
+		c.loop.turns.waiting = time.Time{} // what waited was taken back
 		return
 	}
-	since, next := c.takeTurn(&now, since)
+	var next time.Time // when others' turn is
+	if c.Again != nil {
+		now.Sources, since, next = c.loop.turns.take(c.loop.input.Sources, now.Sources, time.Now(), since)
+	}
 	if !now.equal(&c.loop.input) || recovered {
 		begun := time.Now()
 		c.loop.input, c.loop.failure = now, ""
 		c.pass(since)
 		c.loop.turns.end(time.Now(), time.Since(begun))
 	}
-	if !c.loop.waiting.IsZero() {
+	if !next.IsZero() {
 		c.callAgain(next)
 	}
 }
@@ -200,25 +202,6 @@ func (c *Controller) callAgain(at time.Time) {
 		c.loop.turn.Stop()
 	}
 	c.loop.turn = time.AfterFunc(time.Until(at), c.Again)
-}
-
-// takeTurn removes from an input the changes whose turn has not come. It gives the time of the first sign of a change
-// that is in it, and when the next turn is.
-func (c *Controller) takeTurn(in *Input, since time.Time) (time.Time, time.Time) {
-	if c.Again == nil {
-		return since, time.Time{}
-	}
-	first, waited := since, time.Duration(0)
-	if !c.loop.waiting.IsZero() {
-		first, waited = c.loop.waiting, time.Since(c.loop.waiting)
-	}
-	sources, waits, next := c.loop.turns.take(c.loop.input.Sources, in.Sources, time.Now(), waited)
-	if in.Sources = sources; !waits {
-		c.loop.waiting = time.Time{}
-		return first, next
-	}
-	c.loop.waiting = first
-	return since, next
 }
 
 // pass compiles and publishes the input that was read last, and says what that came to.

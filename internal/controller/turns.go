@@ -21,6 +21,8 @@ type turns struct {
 	last []string
 	// Until separateUntil each namespace has a pass of its own.
 	separateUntil time.Time
+	// waiting is since when there is a change whose turn has not come; zero for none.
+	waiting time.Time
 	// hasYielded says that who has waited long and used much has let the others go before.
 	hasYielded bool
 }
@@ -55,17 +57,19 @@ const (
 )
 
 // take returns the sources of the next pass: those of before, with the changes of the namespaces whose turn it is. It
-// tells whether others wait, and when their turn may be.
+// gives the time of the first sign of a change that is in it, by that of the last changes, and when the turn of others
+// may be, zero if none wait.
 func (t *turns) take(
-	before, now read.List, at time.Time, waited time.Duration,
-) (sources read.List, waiting bool, next time.Time) {
+	before, now read.List, at, last time.Time,
+) (sources read.List, since, next time.Time) {
 	set, gone := read.Diff(before, now)
 	sizes := sizeChanges(set, gone)
-	t.age(at)
-	chosen := t.choose(sizes, at, waited)
-	if next = at; len(chosen) == 0 && len(sizes) > 0 {
-		next = t.used[t.firstRested(sizes)].restUntil
+	first, waitsLong := last, false
+	if !t.waiting.IsZero() {
+		first, waitsLong = t.waiting, at.Sub(t.waiting) >= longestWait
 	}
+	t.age(at)
+	chosen := t.choose(sizes, at, waitsLong)
 	t.last = slices.Sorted(maps.Keys(chosen))
 	for namespace, size := range chosen {
 		had := t.used[namespace]
@@ -73,14 +77,19 @@ func (t *turns) take(
 		t.used[namespace] = had
 	}
 	if len(chosen) == len(sizes) {
-		return now, false, next
+		t.waiting = time.Time{}
+		return now, first, time.Time{}
+	}
+	t.waiting = first
+	if next = at; len(chosen) == 0 {
+		next = t.used[t.firstRested(sizes)].restUntil
 	}
 	waits := func(name string) bool {
 		_, isChosen := chosen[namespaceOf(name)]
 		return !isChosen
 	}
 	set = slices.DeleteFunc(set, func(s compiler.Source) bool { return waits(s.Name) })
-	return before.With(set, slices.DeleteFunc(gone, waits)), true, next
+	return before.With(set, slices.DeleteFunc(gone, waits)), last, next
 }
 
 // end notes how long the last pass took.
@@ -112,7 +121,7 @@ func (t *turns) firstRested(sizes map[string]int) string {
 // choose returns the namespaces whose turn it is, by the bytes that each has changed: those that have used little time
 // before those that have used much and have rested, as nobody has to who is alone. Once one has waited for longestWait,
 // that is so for one pass only. Of those that have used much, the one that has rested longest has a pass of its own.
-func (t *turns) choose(sizes map[string]int, at time.Time, waited time.Duration) map[string]int {
+func (t *turns) choose(sizes map[string]int, at time.Time, waitsLong bool) map[string]int {
 	little, rested := map[string]int{}, map[string]int{}
 	if len(sizes) == 1 && len(t.used) < 2 {
 		return sizes
@@ -124,7 +133,6 @@ func (t *turns) choose(sizes map[string]int, at time.Time, waited time.Duration)
 			rested[namespace] = size
 		}
 	}
-	waits := waited >= longestWait
 	if len(little) == 0 || len(rested) > 0 && t.hasYielded {
 		t.hasYielded = false
 		if len(rested) == 0 {
@@ -133,8 +141,8 @@ func (t *turns) choose(sizes map[string]int, at time.Time, waited time.Duration)
 		first := t.firstRested(rested)
 		return map[string]int{first: rested[first]}
 	}
-	t.hasYielded = waits && len(rested) > 0
-	if waits && !at.Before(t.separateUntil) {
+	t.hasYielded = waitsLong && len(rested) > 0
+	if waitsLong && !at.Before(t.separateUntil) {
 		return little
 	}
 	return t.chooseLeast(little, at)

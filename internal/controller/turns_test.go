@@ -55,8 +55,9 @@ func TestTurns(t *testing.T) {
 			var passes []string
 			for _, text := range c.inputs[1:] {
 				for waits := true; waits; {
-					var next read.List
-					next, waits, _ = turns.take(last, sourcesOf(text), time.Unix(1000, 0), 0)
+					at := time.Unix(1000, 0)
+					next, _, again := turns.take(last, sourcesOf(text), at, at)
+					waits = !again.IsZero()
 					passes = append(passes, strings.Join(listChanged(last, next), " "))
 					last = next
 				}
@@ -86,7 +87,7 @@ func listChanged(before, now read.List) []string {
 // TestTurnsAge: what a namespace has had counts for half after a while, and for nothing in the end.
 func TestTurnsAge(t *testing.T) {
 	turns, at := turns{}, time.Unix(1000, 0)
-	turns.take(read.List{}, sourcesOf("a-1x100000"), at, 0)
+	turns.take(read.List{}, sourcesOf("a-1x100000"), at, at)
 	for _, want := range []float64{100000, 50000, 25000} {
 		turns.age(at)
 		if got := turns.used["a"].bytes; got != want {
@@ -105,7 +106,7 @@ func TestTurnsComeRound(t *testing.T) {
 	for pass := range 100 {
 		at := began.Add(time.Duration(pass) * 100 * time.Millisecond)
 		now := sourcesOf(fmt.Sprintf("a-2x100000 b-%dx10", pass+2))
-		next, _, _ := turns.take(last, now, at, at.Sub(began))
+		next, _, _ := turns.take(last, now, at, at)
 		if slices.Contains(listChanged(last, next), "a") {
 			if pass == 0 || at.Sub(began) > longestWait {
 				t.Errorf("its turn comes after %v", at.Sub(began))
@@ -133,7 +134,7 @@ type passAt struct {
 // runTurns gives the passes for namespaces within a span of time, in which each changes every ten milliseconds.
 func runTurns(t *testing.T, span time.Duration, all ...changer) (passes []passAt) {
 	t.Helper()
-	turns, began, waiting := turns{}, time.Unix(1000, 0), time.Time{}
+	turns, began := turns{}, time.Unix(1000, 0)
 	textOf := func(version int) (text string) {
 		for _, c := range all {
 			text += fmt.Sprintf("%s-%dx%d ", c.namespace, version, c.bytes)
@@ -142,13 +143,7 @@ func runTurns(t *testing.T, span time.Duration, all ...changer) (passes []passAt
 	}
 	last := sourcesOf(textOf(0))
 	for at := began; at.Sub(began) < span; {
-		if waiting.IsZero() {
-			waiting = at
-		}
-		next, waits, again := turns.take(last, sourcesOf(textOf(1+int(at.Sub(began)/(10*time.Millisecond)))), at, at.Sub(waiting))
-		if !waits {
-			waiting = time.Time{}
-		}
+		next, _, again := turns.take(last, sourcesOf(textOf(1+int(at.Sub(began)/(10*time.Millisecond)))), at, at)
 		pass, took := passAt{at.Sub(began), listChanged(last, next)}, time.Duration(0)
 		for _, c := range all {
 			if slices.Contains(pass.of, c.namespace) {
@@ -237,7 +232,7 @@ func TestTurnsLongestRested(t *testing.T) {
 		"a": {took: time.Second, restUntil: at.Add(-1)}, "b": {took: time.Second, restUntil: at.Add(-2)}, "c": {took: time.Second, restUntil: at.Add(1)},
 	}}
 	last := sourcesOf("a-1x10 b-1x10 c-1x10")
-	next, _, _ := turns.take(last, sourcesOf("a-2x10 b-2x100000 c-2x10"), at, 0)
+	next, _, _ := turns.take(last, sourcesOf("a-2x10 b-2x100000 c-2x10"), at, at)
 	if got := listChanged(last, next); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("the pass is for %q", got)
 	}
@@ -265,7 +260,7 @@ func TestTurnsBesideOneThatRests(t *testing.T) {
 func TestTurnsApart(t *testing.T) {
 	turns, at := turns{}, time.Unix(1000, 0)
 	changed := func(version int) []string {
-		next, _, _ := turns.take(sourcesOf("a-0x10 b-0x10"), sourcesOf(fmt.Sprintf("a-%dx10 b-%dx10", version, version)), at, 0)
+		next, _, _ := turns.take(sourcesOf("a-0x10 b-0x10"), sourcesOf(fmt.Sprintf("a-%dx10 b-%dx10", version, version)), at, at)
 		return listChanged(sourcesOf("a-0x10 b-0x10"), next)
 	}
 	if got := changed(1); len(got) != 2 {
