@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,16 +13,16 @@ import (
 // its listeners.
 type acknowledged struct {
 	lock sync.Mutex
-	// since is when a Gateway's listeners were first without an Envoy that has acknowledged them; others are not in it.
-	since map[string]time.Time
-	// last is when an Envoy was last seen to have them, of Gateways of which one was.
-	last map[string]time.Time
+	of   map[string]acknowledgement
 	// compiled are the Gateways of the last compilation, which the server may not have yet.
 	compiled []string
-	// begun is when this process began to look, and due has statuses looked at again when a grace is over.
+	// begun is when this process began to look.
 	begun time.Time
-	due   *time.Timer
 }
+
+// acknowledgement is since when a Gateway's listeners are without an Envoy that has acknowledged them, zero while there
+// is one, and when one was last seen, zero for never.
+type acknowledgement struct{ without, last time.Time }
 
 // Acknowledged says that Envoys of this process may have acknowledged listeners, or gone.
 func (c *Controller) Acknowledged() {
@@ -53,30 +52,24 @@ func (c *Controller) checkAcknowledged(now time.Time) (different bool) {
 	a := &c.acknowledged
 	a.lock.Lock()
 	defer a.lock.Unlock()
-	if a.since == nil {
-		a.since, a.last, a.begun = map[string]time.Time{}, map[string]time.Time{}, now
+	if a.begun.IsZero() {
+		a.begun = now
 	}
-	there := map[string]bool{}
+	before := a.of
+	a.of = map[string]acknowledgement{}
 	for _, gateway := range append(c.Server.Gateways(), a.compiled...) {
-		if there[gateway] {
+		if _, twice := a.of[gateway]; twice {
 			continue
 		}
-		there[gateway] = true
-		_, was := a.since[gateway]
-		latest := c.Server.Latest(gateway)
-		switch has := latest != nil && slices.Contains(held[gateway], latest.Listeners); {
-		case has:
-			a.last[gateway] = now
-			delete(a.since, gateway)
-			different = different || was
-		case !was:
-			a.since[gateway] = now
-			different = true
+		next, latest := before[gateway], c.Server.Latest(gateway)
+		if latest != nil && slices.Contains(held[gateway], latest.Listeners) {
+			next = acknowledgement{last: now}
+		} else if next.without.IsZero() {
+			next.without = now
 		}
+		different = different || !next.without.Equal(before[gateway].without)
+		a.of[gateway] = next
 	}
-	isGone := func(gateway string, _ time.Time) bool { return !there[gateway] }
-	maps.DeleteFunc(a.since, isGone)
-	maps.DeleteFunc(a.last, isGone)
 	return different
 }
 
@@ -90,35 +83,32 @@ func (a *acknowledged) noteCompiled(all []*envoy.Served) {
 	}
 }
 
-// unacknowledged lists the Gateways whose listeners no Envoy has acknowledged, and makes statuses be computed again
-// when the first grace ends.
-func (c *Controller) unacknowledged(now time.Time) map[string]compiler.Unacknowledged {
+// unacknowledged lists the Gateways whose listeners no Envoy has acknowledged, and gives the time at which the first
+// grace ends; zero for none.
+func (c *Controller) unacknowledged(now time.Time) (all map[string]compiler.Unacknowledged, ends time.Time) {
 	c.checkAcknowledged(now)
 	a := &c.acknowledged
 	a.lock.Lock()
 	defer a.lock.Unlock()
-	if a.due != nil {
-		a.due.Stop()
-	}
-	all, next := map[string]compiler.Unacknowledged{}, time.Duration(0)
-	for gateway, since := range a.since {
-		u := compiler.Unacknowledged{Message: a.explain(gateway), Grace: now.Sub(since) < c.Grace}
-		if left := c.Grace - now.Sub(since); u.Grace && (next == 0 || left < next) {
-			next = left
+	all = map[string]compiler.Unacknowledged{}
+	for gateway, of := range a.of {
+		if of.without.IsZero() {
+			continue
 		}
-		all[gateway] = u
+		end := of.without.Add(c.Grace)
+		all[gateway] = compiler.Unacknowledged{Message: a.explain(of), Grace: now.Before(end)}
+		if now.Before(end) {
+			ends = sooner(ends, end)
+		}
 	}
-	if next > 0 {
-		a.due = time.AfterFunc(next, c.Changed)
-	}
-	return all
+	return all, ends
 }
 
 // explain says since when no Envoy has a Gateway's listeners.
-func (a *acknowledged) explain(gateway string) string {
-	if last, was := a.last[gateway]; was {
+func (a *acknowledged) explain(of acknowledgement) string {
+	if !of.last.IsZero() {
 		return "no connected Envoy has acknowledged the listeners as they are now; the last that had was seen at " +
-			last.UTC().Format(time.RFC3339)
+			of.last.UTC().Format(time.RFC3339)
 	}
 	return "no Envoy has connected and acknowledged the listeners since limpet began to look, at " +
 		a.begun.UTC().Format(time.RFC3339)

@@ -27,10 +27,14 @@ type pass struct {
 }
 
 // comeBy has the same input make another pass at a time, or before.
-func (p *pass) comeBy(again time.Time) {
-	if p.result.Until.IsZero() || again.Before(p.result.Until) {
-		p.result.Until = again
+func (p *pass) comeBy(again time.Time) { p.result.Until = sooner(p.result.Until, again) }
+
+// sooner gives the first of two times, of which zero is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
 	}
+	return a
 }
 
 // compile makes a pass of an input, and remembers which hosts terminate, whose addresses are, and which pods Services

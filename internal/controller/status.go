@@ -13,9 +13,11 @@ import (
 // statuses is what statuses depend on besides what a follower decides.
 type statuses struct {
 	served compiler.Served // when they were asked for last
-	// until is when the statuses of objects become others by time alone, and due tells when that is so.
-	until map[object.Ref]time.Time
-	due   *time.Timer
+	// until is when the statuses of objects become others by time alone, and graceEnds when those of a Gateway without an
+	// Envoy do; due tells when that is so.
+	until     map[object.Ref]time.Time
+	graceEnds time.Time
+	due       *time.Timer
 }
 
 // Statuses computes desired statuses by the last decisions: those that have changed since the last call and those of
@@ -41,10 +43,18 @@ func (c *Controller) Statuses(
 	}
 	served.Ended = c.Ended()
 	c.rejected.Store(len(served.Rejected) > 0)
-	checked, err := c.checkStatuses(&o, some, all)
-	if err == nil {
-		c.statuses.note(checked, c.Changed)
+	decided, sources := c.recall(&o, some, all)
+	checked, err := &compiler.CheckResult{}, error(nil)
+	switch {
+	case decided != nil:
+		checked = decided.Statuses(o)
+	case sources != nil: // the last changes came to nothing
+		checked, err = compiler.Check(sources, o)
 	}
+	if err == nil {
+		c.statuses.note(checked)
+	}
+	c.statuses.await(o.Time, c.Changed)
 	return checked, err
 }
 
@@ -82,8 +92,8 @@ func visitOther[K comparable, V any](was, now map[K]V, visit func(K)) {
 	}
 }
 
-// note makes ask be called when a status changes by time alone.
-func (s *statuses) note(checked *compiler.CheckResult, ask func()) {
+// note notes when statuses become others by time alone.
+func (s *statuses) note(checked *compiler.CheckResult) {
 	if s.until == nil || checked.All {
 		s.until = map[object.Ref]time.Time{}
 	}
@@ -95,29 +105,21 @@ func (s *statuses) note(checked *compiler.CheckResult, ask func()) {
 			s.until[o.Ref()] = o.Until
 		}
 	}
+}
+
+// await makes ask be called when the first of them does after a time.
+func (s *statuses) await(at time.Time, ask func()) {
 	if s.due != nil {
 		s.due.Stop()
 	}
-	var next time.Time
+	next := s.graceEnds
 	for _, until := range s.until {
-		if next.IsZero() || until.Before(next) {
-			next = until
+		if until.After(at) { // what is past stays where a check fails
+			next = sooner(next, until)
 		}
 	}
 	if !next.IsZero() {
 		s.due = time.AfterFunc(time.Until(next), ask)
-	}
-}
-
-func (c *Controller) checkStatuses(o *compiler.Options, some []object.Ref, all bool) (*compiler.CheckResult, error) {
-	decided, sources := c.recall(o, some, all)
-	switch {
-	case decided != nil:
-		return decided.Statuses(*o), nil
-	case sources == nil:
-		return &compiler.CheckResult{}, nil
-	default: // the last changes came to nothing
-		return compiler.Check(sources, *o)
 	}
 }
 
@@ -128,7 +130,8 @@ func (c *Controller) recall(o *compiler.Options, some []object.Ref, all bool) (*
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	r, served := &c.remembered, o.Envoy.Served
-	served.Unacknowledged = c.unacknowledged(o.Time) // under the lock, so that no Gateway is decided about meanwhile
+	// Under the lock, so that no Gateway is decided about meanwhile.
+	served.Unacknowledged, c.statuses.graceEnds = c.unacknowledged(o.Time)
 	some = append(c.statuses.listOther(*served, o.Time), some...)
 	if r.input == nil {
 		return nil, nil
