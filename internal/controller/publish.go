@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/limpet-proxy/limpet/internal/keyfile"
+	"github.com/limpet-proxy/limpet/internal/message"
 	"github.com/limpet-proxy/limpet/internal/proxies"
 )
 
@@ -13,13 +15,15 @@ import (
 // different; empty for nothing. It does not wait for Envoys.
 func (c *Controller) publish(since time.Time, p *pass) (string, error) {
 	c.lock.Lock()
-	changes := c.remembered.changes
-	c.remembered.changes = false
+	r, keys := &c.remembered, p.input.Fingerprints
+	changes, otherKeys := r.changes, keys.Ring != r.keys.Ring
+	r.changes, r.keys = false, keys
 	changed, different := c.serve(since, p)
 	err := c.Memory.Owners.Keep(nil)
-	served := len(c.remembered.published)
 	c.lock.Unlock()
-	c.tellKeys(p.input.Fingerprints)
+	if otherKeys {
+		message.Print(c.Stderr, keys.String())
+	}
 	if changes {
 		c.Changed()
 	}
@@ -30,7 +34,7 @@ func (c *Controller) publish(since time.Time, p *pass) (string, error) {
 		return different, err
 	}
 	return fmt.Sprintf("served in %d ms: %d of %d Gateways have changed",
-		time.Since(since).Milliseconds(), changed, served), err
+		time.Since(since).Milliseconds(), changed, len(p.result.Served)), err
 }
 
 // serve gives the server a snapshot for each Gateway. It counts those that change and, where one is for all Gateways,
@@ -85,6 +89,13 @@ func (c *Controller) Ports(gateway string) (all []proxies.Port, known bool) {
 		all = append(all, p)
 	}
 	return all, true
+}
+
+// Fingerprints are those of the keys that Envoys are served; none where they have their own.
+func (c *Controller) Fingerprints() keyfile.Fingerprints {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.remembered.keys
 }
 
 // LongestUnused is the longest time for which a session of what is served goes on without a request; not known before
