@@ -43,7 +43,7 @@ func (c *client) takeFirst(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 	for name, version := range request.GetInitialResourceVersions() {
 		k.has[name] = version
 		c.dirty.add(t, name)
-		k.requested += nameCost + len(name) + len(version)
+		c.requested += nameCost + len(name) + len(version)
 		if t == Listener && !c.isReady(t, name) {
 			c.scoped[name] = false
 		}
@@ -52,7 +52,7 @@ func (c *client) takeFirst(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 		for name := range c.madeAgain {
 			delete(k.has, name)
 		}
-		clear(c.madeAgain)
+		c.madeAgain = map[string]bool{}
 	}
 	if t == ScopedRoutes {
 		c.takeScopes()
@@ -86,7 +86,7 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 		}
 		if !k.names[name] {
 			k.names[name] = true
-			k.requested += nameCost + len(name)
+			c.requested += nameCost + len(name)
 		}
 		if request.GetInitialResourceVersions()[name] == "" {
 			c.forget(t, name)
@@ -104,9 +104,9 @@ func (c *client) subscribe(t Type, request *discoveryv3.DeltaDiscoveryRequest) {
 		}
 		if k.names[name] {
 			delete(k.names, name)
-			k.requested -= nameCost + len(name)
+			c.requested -= nameCost + len(name)
 		} else if k.has[name] == "" {
-			k.requested += nameCost // it never asked, as no Envoy does: whoever goes on with that is sent away
+			c.requested += nameCost // it never asked, as no Envoy does: whoever goes on with that is sent away
 			continue
 		}
 		c.forget(t, name)
@@ -121,14 +121,6 @@ func (c *client) forget(t Type, name string) {
 	delete(c.types[t].rejected, name)
 	delete(c.types[t].unsure, name)
 	c.dirty.add(t, name)
-}
-
-// requested is what the Envoy says that it has and wants, as that is reckoned.
-func (c *client) requested() (all int) {
-	for t := range c.types {
-		all += c.types[t].requested
-	}
-	return all
 }
 
 // acknowledge takes the answer to a push.
@@ -153,7 +145,7 @@ func (c *client) acknowledge(t Type, request *discoveryv3.DeltaDiscoveryRequest,
 		c.firstScopes = c.firstScopes && len(p.resources) == 0
 	}
 	for _, r := range p.resources {
-		if (k.wildcard || k.names[r.Name]) && !p.overtaken[r.Name] {
+		if (k.wildcard || k.names[r.Name]) && !c.isOvertaken(t, r.Name) {
 			k.has[r.Name] = r.Version
 			if r.WriteHosts != nil {
 				k.noteHosts(r)
@@ -174,7 +166,7 @@ func (c *client) acknowledge(t Type, request *discoveryv3.DeltaDiscoveryRequest,
 func (c *client) noteEndpoints(p *push, now time.Time) {
 	update := false
 	for _, r := range p.resources {
-		if !p.sent.Before(c.begun) && !p.overtaken[r.Name] {
+		if !p.sent.Before(c.begun) && !c.isOvertaken(Endpoint, r.Name) {
 			c.renewed[r.Name] = true
 		}
 		update = update || c.types[Endpoint].has[r.Name] != ""
@@ -216,7 +208,7 @@ func (c *client) reject(t Type, p *push, words string, now time.Time) {
 		return
 	}
 	for _, r := range p.resources {
-		if p.overtaken[r.Name] {
+		if c.isOvertaken(t, r.Name) {
 			continue
 		}
 		version := strings.TrimSuffix(r.Version, early)

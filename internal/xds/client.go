@@ -27,7 +27,8 @@ type client struct {
 	reached stage
 	// renewed are the clusters whose endpoints it has acknowledged since the target became that.
 	renewed map[string]bool
-	// madeAgain are clusters that it was sent before it said what endpoints it came with: these do not count.
+	// madeAgain are clusters that it makes again since it was sent endpoints: of those that it came with, or answers for,
+	// theirs do not count.
 	madeAgain map[string]bool
 	// returned says that it came with endpoints, of before, and has not taken the target's routes since.
 	returned  bool
@@ -48,10 +49,11 @@ type client struct {
 	scoped      map[string]bool
 	firstScopes bool
 	// leaving are the scopes that the target does not have, since when its listeners have done without them.
-	leaving map[string]time.Time
-	observe observer
-	counter int                                   // of messages
-	out     []*discoveryv3.DeltaDiscoveryResponse // those that are to be sent now
+	leaving   map[string]time.Time
+	requested int // what it said that it has and wants, as that is reckoned
+	observe   observer
+	counter   int                                   // of messages
+	out       []*discoveryv3.DeltaDiscoveryResponse // those that are to be sent now
 }
 
 // observer is told what happens, for metrics and logs.
@@ -83,15 +85,14 @@ func (s stage) String() string { return stageNames[s] }
 
 // clientType is what is known of one type of resources.
 type clientType struct {
-	asked     bool // for anything of the type
-	greeted   bool // by an answer to that, which the Envoy waits for even if there is nothing
-	wildcard  bool
-	names     map[string]bool   // those subscribed to, besides the wildcard
-	requested int               // what the Envoy said that it has and wants, as that is reckoned
-	has       map[string]string // versions that the Envoy has acknowledged, or has come with
-	pending   *push             // which it has not answered
-	rejected  map[string]Rejection
-	unsure    map[string]bool // names in messages that it rejected, of which it may have taken some
+	asked    bool // for anything of the type
+	greeted  bool // by an answer to that, which the Envoy waits for even if there is nothing
+	wildcard bool
+	names    map[string]bool   // those subscribed to, besides the wildcard
+	has      map[string]string // versions that the Envoy has acknowledged, or has come with
+	pending  *push             // which it has not answered
+	rejected map[string]Rejection
+	unsure   map[string]bool // names in messages that it rejected, of which it may have taken some
 	// bases are the tables with Hosts as the Envoy has acknowledged them, and searches what it did not take of some.
 	bases    map[string]*Resource
 	searches map[string]*hostSearch

@@ -23,17 +23,14 @@ func (c connected) Collect(to chan<- prometheus.Metric) {
 // countStreams counts the streams of each Gateway that there is something for, and under no name those of all others.
 func (s *Server) countStreams() map[string]int {
 	counts := map[string]int{}
-	for _, key := range s.Gateways() {
-		counts[key] = 0
-	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for key, g := range s.gateways {
-		if _, is := counts[key]; !is {
-			key = ""
-		}
-		if n := len(g.streams); n > 0 {
-			counts[key] += n
+		switch n := len(g.streams); {
+		case g.isThere():
+			counts[key] = n
+		case n > 0:
+			counts[""] += n
 		}
 	}
 	return counts

@@ -33,7 +33,7 @@ func (s *Server) tellRefused(address string, why error) {
 
 // cost is what the stream costs, in bytes of memory.
 func (one *stream) cost() int {
-	cost := streamCost + one.client.requested()
+	cost := streamCost + one.client.requested
 	for _, size := range one.owed {
 		cost += size
 	}

@@ -136,8 +136,8 @@ func TestTakenBack(t *testing.T) {
 	for i := range 1000 {
 		c.take(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: Endpoint.URL(), ResourceNamesUnsubscribe: []string{fmt.Sprint(i)}}, time.Now())
 	}
-	if len(c.dirty[Endpoint]) > 0 || c.requested() != 1000*nameCost {
-		t.Errorf("%d names are kept, reckoned %d", len(c.dirty[Endpoint]), c.requested())
+	if len(c.dirty[Endpoint]) > 0 || c.requested != 1000*nameCost {
+		t.Errorf("%d names are kept, reckoned %d", len(c.dirty[Endpoint]), c.requested)
 	}
 }
 

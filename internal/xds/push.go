@@ -16,8 +16,6 @@ type push struct {
 	resources []*Resource
 	removed   []string
 	since     time.Time // when the change was seen
-	// overtaken are endpoints whose clusters Envoy makes again since: they have to come again.
-	overtaken map[string]bool
 }
 
 // push sends what is new of a type, unless an answer is due.
@@ -95,14 +93,13 @@ func (c *client) renewEndpoints(clusters []*Resource) {
 		delete(k.has, r.Name)
 		delete(k.rejected, r.Name)
 		c.dirty.add(Endpoint, r.Name)
-		switch {
-		case !k.asked:
-			c.madeAgain[r.Name] = true
-		case k.pending != nil:
-			k.pending.overtaken[r.Name] = true
-		}
+		c.madeAgain[r.Name] = true
 	}
 }
+
+// isOvertaken tells whether there are endpoints whose cluster Envoy makes again since they were sent: they have to come
+// again.
+func (c *client) isOvertaken(t Type, name string) bool { return t == Endpoint && c.madeAgain[name] }
 
 // send sends a message, unless it has nothing and the Envoy does not wait for one.
 func (c *client) send(t Type, changed []*Resource, removed []string, now time.Time) {
@@ -117,12 +114,9 @@ func (c *client) send(t Type, changed []*Resource, removed []string, now time.Ti
 	c.counter++
 	since := c.target.Since
 	if t == Endpoint {
-		since = c.latest.Since
+		since, c.madeAgain = c.latest.Since, map[string]bool{}
 	}
-	k.pending = &push{
-		nonce: strconv.Itoa(c.counter), sent: now, since: since,
-		resources: changed, removed: removed, overtaken: map[string]bool{},
-	}
+	k.pending = &push{nonce: strconv.Itoa(c.counter), sent: now, since: since, resources: changed, removed: removed}
 	message := &discoveryv3.DeltaDiscoveryResponse{
 		SystemVersionInfo: c.target.Generation, TypeUrl: t.URL(), Nonce: k.pending.nonce, RemovedResources: removed,
 	}

@@ -202,13 +202,16 @@ func (s *Server) HasLatestRoutes(c ClientStatus) bool {
 	return latest == nil || c.routed >= latest.Number
 }
 
-// Gateways are those that there is something for, in order; those that are gone as long as they have proxies.
+// isThere tells whether there is something for a Gateway. One that is gone has that as long as it has proxies.
+func (g *gateway) isThere() bool { return g.latest != nil && (!g.gone || len(g.streams) > 0) }
+
+// Gateways are those that there is something for, in order.
 func (s *Server) Gateways() []string {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	var keys []string
 	for key, g := range s.gateways {
-		if g.latest != nil && (!g.gone || len(g.streams) > 0) {
+		if g.isThere() {
 			keys = append(keys, key)
 		}
 	}

@@ -110,9 +110,12 @@ func (c *client) addTrial(t Type, changed []*Resource) []*Resource {
 // tells whether that is all that there is to an answer: where the trial is refused, so are the listeners that came with
 // it in their other form.
 func (c *client) judgeTrial(t Type, p *push, words string) (isAll bool) {
+	if t != Listener {
+		return false
+	}
 	trial := c.shardTrial()
 	isIt := func(r *Resource) bool { return trial != nil && r.Name == trial.Name }
-	if t != Listener || !slices.ContainsFunc(p.resources, isIt) {
+	if !slices.ContainsFunc(p.resources, isIt) {
 		return false
 	}
 	_, why, isNamed := strings.Cut(words, trial.Name)

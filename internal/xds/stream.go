@@ -221,7 +221,7 @@ func (o *Options) endOf(now time.Time) time.Time {
 func (one *stream) take(request *discoveryv3.DeltaDiscoveryRequest) error {
 	one.client.take(request, time.Now())
 	delete(one.owed, request.GetResponseNonce())
-	named, requested := one.server.namedOf(one.gateway()), one.client.requested()
+	named, requested := one.server.namedOf(one.gateway()), one.client.requested
 	one.caller.Take(mostMessage(named))
 	if most := 2*named + moreThanServed; requested > most {
 		return one.server.excess("names",
