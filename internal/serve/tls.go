@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,7 +78,7 @@ const recheck = time.Second
 
 // LoadTLS makes a configuration that follows files: where they can't be used, what they held before holds.
 func LoadTLS(files TLSFiles, tokens bool, warn func(error)) (*tls.Config, error) {
-	f := &tlsFollower{files: files, stamp: files.stamp(), checkedAt: time.Now(), warn: warn}
+	f := &tlsFollower{files: files, checkedAt: time.Now(), warn: warn}
 	f.Tokens = tokens
 	if err := f.load(); err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func LoadTLS(files TLSFiles, tokens bool, warn func(error)) (*tls.Config, error)
 	return newConfig(func() *tls.Config { return f.get(time.Now()) }), nil
 }
 
-// tlsFollower has what the files held last.
+// tlsFollower has what the files held last that can be used.
 type tlsFollower struct {
 	HotTLS
 
@@ -93,7 +94,7 @@ type tlsFollower struct {
 	warn  func(error)
 
 	lock      sync.Mutex
-	stamp     string
+	holds     TLSMaterial
 	checkedAt time.Time
 }
 
@@ -102,32 +103,23 @@ func (f *tlsFollower) get(now time.Time) *tls.Config {
 	defer f.lock.Unlock()
 	if now.Sub(f.checkedAt) >= recheck {
 		f.checkedAt = now
-		f.reload()
+		if err := f.load(); err != nil {
+			f.warn(fmt.Errorf("%w; the certificates of before go on", err))
+		}
 	}
 	return f.current.Load()
 }
 
-// reload takes what the files hold, if they are others.
-func (f *tlsFollower) reload() {
-	stamp := f.files.stamp()
-	if stamp == f.stamp {
-		return
-	}
-	if err := f.load(); err != nil {
-		f.warn(fmt.Errorf("%w; the certificates of before go on", err))
-		return
-	}
-	f.stamp = stamp
-}
-
+// load takes what the files hold, if that is something else than before.
 func (f *tlsFollower) load() error {
 	m, err := f.files.read()
-	if err != nil {
+	if err != nil || reflect.DeepEqual(m, f.holds) {
 		return err
 	}
 	if err := f.Set(m); err != nil {
 		return fmt.Errorf("%s, %s, %s: %w", f.files.Certificate, f.files.Key, f.files.ClientCA, err)
 	}
+	f.holds = m
 	return nil
 }
 
@@ -139,14 +131,4 @@ func (t TLSFiles) read() (m TLSMaterial, err error) {
 		m.ClientCA, failed[2] = os.ReadFile(t.ClientCA)
 	}
 	return m, errors.Join(failed[:]...)
-}
-
-// stamp changes with the files.
-func (t TLSFiles) stamp() (all string) {
-	for _, path := range []string{t.Certificate, t.Key, t.ClientCA} {
-		if info, err := os.Stat(path); err == nil {
-			all += fmt.Sprintf("%d %d ", info.Size(), info.ModTime().UnixNano())
-		}
-	}
-	return all
 }
