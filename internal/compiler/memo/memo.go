@@ -76,18 +76,12 @@ func (t *Table[K, I, R]) GetAll(parts []I, makeResult func(I) R) []R {
 
 // GetSome fills in the results for some parts, as Get gives them. It takes the lock once for all that are kept.
 func (t *Table[K, I, R]) GetSome(parts []I, results []R, makeResult func(I) R) {
-	var known []*entry[I, R]
-	if t != nil {
-		known = t.touch(parts)
-	}
-	for i, inputs := range parts {
-		if t != nil && known[i] != nil && known[i].inputs.Equal(inputs) {
-			results[i] = known[i].result
-			continue
-		}
-		results[i] = makeResult(inputs)
-		if t != nil {
-			t.keep(inputs, results[i])
+	for i, known := range t.touch(parts) {
+		if known != nil && known.inputs.Equal(parts[i]) {
+			results[i] = known.result
+		} else {
+			results[i] = makeResult(parts[i])
+			t.keep(parts[i], results[i])
 		}
 	}
 }
@@ -95,6 +89,9 @@ func (t *Table[K, I, R]) GetSome(parts []I, results []R, makeResult func(I) R) {
 // touch gives the entries for some parts, nil where there is none, and notes that this round has asked for them.
 func (t *Table[K, I, R]) touch(parts []I) []*entry[I, R] {
 	known := make([]*entry[I, R], len(parts))
+	if t == nil {
+		return known
+	}
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	for i, inputs := range parts {
@@ -110,6 +107,9 @@ func (t *Table[K, I, R]) touch(parts []I) []*entry[I, R] {
 
 // keep puts a result in the place of the one that its part had, or forgets that if the new one may not be kept.
 func (t *Table[K, I, R]) keep(inputs I, result R) {
+	if t == nil {
+		return
+	}
 	key, keepIt := inputs.Key(), t.mayKeep == nil || t.mayKeep(result)
 	t.lock.Lock()
 	defer t.lock.Unlock()
