@@ -53,7 +53,7 @@ func runServer(s size, from io.Reader, to io.Writer) error {
 		return err
 	}
 	r.server = xds.NewServer(
-		xds.Options{Deadline: 15 * time.Second, Identify: xds.IdentifyByCertificate("limpet"), Log: r},
+		xds.Options{Deadline: 15 * time.Second, Authenticate: xds.AuthenticateByCertificate("limpet"), Log: r},
 	)
 	for _, key := range r.keys() {
 		r.server.Set(key, r.variants[0])

@@ -50,8 +50,8 @@ func (rc *runCommand) deploy(c *cobra.Command, dir string) (*deployment, error) 
 	}
 	d := &deployment{own: &ownEnvoy{stderr: c.ErrOrStderr()}}
 	d.server = xds.NewServer(xds.Options{
-		Deadline: runDeadline, Identify: xds.IdentifyAs(envoy.AllGateways), Log: d.own, Judge: rc.config.filter.judgeEnvoy,
-		HasModule: rc.config.shards != "",
+		Deadline: runDeadline, Authenticate: xds.AuthenticateAs(envoy.AllGateways), Log: d.own,
+		Judge: rc.config.filter.judgeEnvoy, HasModule: rc.config.shards != "",
 	})
 	d.own.server = d.server
 	if err := rc.config.input.readOnce(c.InOrStdin(), c.ErrOrStderr()); err != nil {

@@ -90,20 +90,13 @@ func (s *serveTLS) checkPlace(fromCluster bool) error {
 	}
 }
 
-// authenticate judges the tokens of Envoys that show no certificate; nil where none are taken.
+// authenticate knows Envoys by their certificates, and by tokens where these are taken.
 func (s *serveTLS) authenticate() xds.Authenticate {
-	if s.audience == "" {
-		return nil
-	}
-	return serve.AuthenticateByToken(&s.tokens)
-}
-
-func (s *serveTLS) identify() xds.Identify {
-	byCertificate := xds.IdentifyByCertificate(s.domain)
+	byCertificate := xds.AuthenticateByCertificate(s.domain)
 	if s.audience == "" {
 		return byCertificate
 	}
-	return serve.IdentifyByToken(&s.tokens, byCertificate)
+	return serve.AuthenticateByToken(&s.tokens, byCertificate)
 }
 
 // load reads the files, if there are any.

@@ -73,7 +73,7 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 	}
 	server := xds.NewServer(xds.Options{
 		Deadline: sc.deadline, ConnectionAge: connectionAge, MostStreams: mostStreams, Budget: serve.EnvoysBudget(),
-		Authenticate: sc.tls.authenticate(), Identify: sc.identify(),
+		Authenticate: sc.authenticate(),
 		Log: serve.Log{
 			To:       log,
 			Answered: followed.Answered,
@@ -138,11 +138,11 @@ func (sc *serveCommand) followInput(
 	return nil
 }
 
-func (sc *serveCommand) identify() xds.Identify {
+func (sc *serveCommand) authenticate() xds.Authenticate {
 	if sc.cluster.manage {
-		return sc.tls.identify()
+		return sc.tls.authenticate()
 	}
-	return serve.RefuseManaged(sc.tls.identify())
+	return serve.RefuseManaged(sc.tls.authenticate())
 }
 
 // serveUntil listens, and follows the input until the context ends.

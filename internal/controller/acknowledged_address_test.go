@@ -107,7 +107,7 @@ func TestUnacknowledgedAddressHoldsUpNothing(t *testing.T) {
 	c, keys := newController(t)
 	store := &faultyStore{}
 	c.Memory = memory.Load(func(*memory.Kind) memory.Store { return store }, func(string, error) {})
-	c.Server = xds.NewServer(xds.Options{Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: serve.Log{To: slog.New(slog.DiscardHandler)}})
+	c.Server = xds.NewServer(xds.Options{Deadline: time.Minute, Authenticate: xds.AuthenticateByCertificate("limpet"), Log: serve.Log{To: slog.New(slog.DiscardHandler)}})
 	text := readGateways(t) + podDocuments
 	apply(t, c, keys, text)
 	disconnect := connectSilent(t, c, "default/one")
@@ -171,7 +171,7 @@ func TestUnacknowledgedAddressHoldsUpNothing(t *testing.T) {
 func TestUnacknowledgedAddressesOneByOne(t *testing.T) {
 	c, keys := newController(t)
 	c.Server = xds.NewServer(xds.Options{
-		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), Log: serve.Log{To: slog.New(slog.DiscardHandler)},
+		Deadline: time.Minute, Authenticate: xds.AuthenticateByCertificate("limpet"), Log: serve.Log{To: slog.New(slog.DiscardHandler)},
 	})
 	const two = "uid: a}}, {addresses: [10.0.1.2], targetRef: {kind: Pod, name: r, uid: b}}]"
 	text := strings.Replace(readGateways(t)+podDocuments, "uid: first}}]", two, 1)

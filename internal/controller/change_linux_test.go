@@ -172,7 +172,7 @@ func startChanging(b *testing.B, files []compiler.Source, shardModule string, mo
 		}}
 	}
 	c.Server = xds.NewServer(xds.Options{
-		Deadline: time.Minute, Identify: xds.IdentifyByCertificate("limpet"), HasModule: shardModule != "", Log: liveLog{serve.Log{To: slog.New(slog.DiscardHandler)}, s.live},
+		Deadline: time.Minute, Authenticate: xds.AuthenticateByCertificate("limpet"), HasModule: shardModule != "", Log: liveLog{serve.Log{To: slog.New(slog.DiscardHandler)}, s.live},
 	})
 	c.Read = func(io.Writer) (Input, error) { return Input{Sources: s.sources}, nil }
 	s.controller = c

@@ -21,12 +21,12 @@ import (
 func TestConnectionAge(t *testing.T) {
 	const age, deadline, soon = 500 * time.Millisecond, 200 * time.Millisecond, 10 * time.Second
 	from := make(chan string, 10)
-	identify := func(_ context.Context, p *peer.Peer, node *corev3.Node) (xds.Identity, error) {
+	authenticate := func(_ context.Context, p *peer.Peer) (string, xds.Identify, error) {
 		from <- p.Addr.String()
-		return xds.Identity{Gateway: node.GetCluster()}, nil
+		return "", func(node *corev3.Node) (xds.Identity, error) { return xds.Identity{Gateway: node.GetCluster()}, nil }, nil
 	}
 	server := xds.NewServer(xds.Options{
-		Deadline: deadline, ConnectionAge: age, Identify: identify, Log: Log{To: slog.New(slog.DiscardHandler)},
+		Deadline: deadline, ConnectionAge: age, Authenticate: authenticate, Log: Log{To: slog.New(slog.DiscardHandler)},
 	})
 	server.Set("default/one", xds.NewSnapshot(time.Now(), map[xds.Type][]*xds.Resource{
 		xds.Cluster: {xds.NewResource(xds.Cluster, "a", nil)},

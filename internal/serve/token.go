@@ -29,37 +29,44 @@ type Tokens interface {
 // ErrUnavailable says that a token can't be judged now.
 var ErrUnavailable = errors.New("the token can't be reviewed now")
 
-// accountKey is the key, in a connection's context, of the service account whose token the peer has shown.
-type accountKey struct{}
-
-// AuthenticateByToken authenticates a peer by the token that it shows instead of a certificate.
-func AuthenticateByToken(tokens Tokens) xds.Authenticate {
-	return func(ctx context.Context, from *peer.Peer) (context.Context, string, error) {
+// AuthenticateByToken takes a peer that shows a token in place of a certificate for a proxy of the Gateway that its
+// node's cluster names, if that has its service account. All others are authenticated otherwise.
+func AuthenticateByToken(tokens Tokens, otherwise xds.Authenticate) xds.Authenticate {
+	return func(ctx context.Context, from *peer.Peer) (namespace string, identify xds.Identify, err error) {
 		if info, secure := from.AuthInfo.(credentials.TLSInfo); !secure || len(info.State.VerifiedChains) > 0 {
-			return xds.AuthenticateByCertificate(ctx, from) // known by its certificate, or by being on this machine
+			return otherwise(ctx, from) // known by its certificate, or by being on this machine
 		}
 		token, shown := findToken(ctx)
 		if !shown {
-			return ctx, "", errors.New("the client shows neither a certificate nor a token")
+			return "", nil, errors.New("the client shows neither a certificate nor a token")
 		}
 		account, err := tokens.Review(ctx, from.Addr.String(), token)
 		if errors.Is(err, ErrUnavailable) {
-			return ctx, "", status.Error(codes.Unavailable, err.Error())
+			return "", nil, status.Error(codes.Unavailable, err.Error())
 		}
-		namespace, _, _ := strings.Cut(account, "/")
-		return context.WithValue(ctx, accountKey{}, account), namespace, err
+		namespace, _, _ = strings.Cut(account, "/")
+		return namespace, func(node *corev3.Node) (xds.Identity, error) {
+			gateway := node.GetCluster()
+			if !tokens.IsProxy(gateway, account) {
+				return xds.Identity{}, fmt.Errorf("service account %s is not that of the proxies of Gateway %q", account, gateway)
+			}
+			return xds.Identity{Gateway: gateway, Name: "serviceaccount " + account}, nil
+		}, err
 	}
 }
 
 // RefuseManaged sends Envoys that limpet runs to another replica, as long as this one runs none: its keys are not those
 // that they open. That is so while 'limpet serve' is given --manage-proxies, and replicas of before are still there.
-func RefuseManaged(identify xds.Identify) xds.Identify {
-	return func(ctx context.Context, from *peer.Peer, node *corev3.Node) (xds.Identity, error) {
-		if envoy.IsManaged(node) {
-			return xds.Identity{}, status.Error(codes.Unavailable,
-				"this process runs no proxies: another one has the keys of this one")
-		}
-		return identify(ctx, from, node)
+func RefuseManaged(authenticate xds.Authenticate) xds.Authenticate {
+	return func(ctx context.Context, from *peer.Peer) (string, xds.Identify, error) {
+		namespace, identify, err := authenticate(ctx, from)
+		return namespace, func(node *corev3.Node) (xds.Identity, error) {
+			if envoy.IsManaged(node) {
+				return xds.Identity{}, status.Error(codes.Unavailable,
+					"this process runs no proxies: another one has the keys of this one")
+			}
+			return identify(node)
+		}, err
 	}
 }
 
@@ -71,20 +78,4 @@ func findToken(ctx context.Context) (token string, shown bool) {
 	}
 	token, shown = strings.CutPrefix(headers[0], "Bearer ")
 	return strings.TrimSpace(token), shown && token != ""
-}
-
-// IdentifyByToken takes a peer with a token for a proxy of the Gateway that its node's cluster names, if that has its
-// service account. All others are identified otherwise.
-func IdentifyByToken(tokens Tokens, otherwise xds.Identify) xds.Identify {
-	return func(ctx context.Context, from *peer.Peer, node *corev3.Node) (xds.Identity, error) {
-		account, shown := ctx.Value(accountKey{}).(string)
-		if !shown {
-			return otherwise(ctx, from, node)
-		}
-		gateway := node.GetCluster()
-		if !tokens.IsProxy(gateway, account) {
-			return xds.Identity{}, fmt.Errorf("service account %s is not that of the proxies of Gateway %q", account, gateway)
-		}
-		return xds.Identity{Gateway: gateway, Name: "serviceaccount " + account}, nil
-	}
 }

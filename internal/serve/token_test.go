@@ -20,9 +20,11 @@ import (
 // TestRefuseManaged: a node with the bootstrap of those that limpet runs is told to come back, and is not asked who it is; any other is.
 func TestRefuseManaged(t *testing.T) {
 	asked := 0
-	identify := RefuseManaged(func(context.Context, *peer.Peer, *corev3.Node) (xds.Identity, error) {
-		asked++
-		return xds.Identity{Gateway: "shop/edge"}, nil
+	authenticate := RefuseManaged(func(context.Context, *peer.Peer) (string, xds.Identify, error) {
+		return "", func(*corev3.Node) (xds.Identity, error) {
+			asked++
+			return xds.Identity{Gateway: "shop/edge"}, nil
+		}, nil
 	})
 	for ready, want := range map[netip.AddrPort]codes.Code{
 		netip.MustParseAddrPort("0.0.0.0:19001"): codes.Unavailable,
@@ -41,7 +43,11 @@ func TestRefuseManaged(t *testing.T) {
 		if err := protojson.Unmarshal(bootstrap.Node, node); err != nil {
 			t.Fatal(err)
 		}
-		who, err := identify(t.Context(), &peer.Peer{}, node)
+		_, identify, err := authenticate(t.Context(), &peer.Peer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		who, err := identify(node)
 		passes := want == codes.OK
 		if status.Code(err) != want || (asked == 1) != passes || (who.Gateway == "shop/edge") != passes {
 			t.Errorf("ready at %s: it is %+v, with %v, asked %d times; want %v", ready, who, err, asked, want)

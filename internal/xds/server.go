@@ -33,10 +33,8 @@ type Options struct {
 	Within time.Duration
 	// Budget is what the Envoys of all Gateways may cost together, in bytes of memory; 0 for any number.
 	Budget int
-	// Authenticate is AuthenticateByCertificate unless it says otherwise.
+	// Authenticate says who peers are, and so whose resources they get.
 	Authenticate Authenticate
-	// Identify says whose resources a peer gets.
-	Identify Identify
 	// Judge, if there is one, says what is wrong with an Envoy that has connected, by what it says that it is; empty for
 	// nothing.
 	Judge func(version string, extensions []string) string
@@ -102,9 +100,6 @@ type gateway struct {
 func NewServer(o Options) *Server {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(prometheus.NewRegistry())
-	}
-	if o.Authenticate == nil {
-		o.Authenticate = AuthenticateByCertificate
 	}
 	s := &Server{
 		options: o, gateways: map[string]*gateway{}, refusals: rate.NewLimiter(refusalsLogged, refusalsAtOnce),

@@ -53,7 +53,7 @@ func (e *events) Live(c ClientStatus, _ time.Duration) { e.add("live " + c.Node 
 func startServer(t *testing.T, o Options) (*Server, *events, func(node, cluster string) *session) {
 	t.Helper()
 	log := &events{}
-	o.Log, o.Identify = log, IdentifyByCertificate("limpet")
+	o.Log, o.Authenticate = log, AuthenticateByCertificate("limpet")
 	s := NewServer(o)
 	rpc := grpc.NewServer(grpc.MaxRecvMsgSize(32<<20), grpc.InitialWindowSize(1<<16))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -254,7 +254,11 @@ func TestIdentify(t *testing.T) {
 		"plain text from elsewhere":   {there, nil, "default/one", "", "only clients on the loopback"},
 		"plain text without a name":   {here, nil, "edge", "", "must name a Gateway"},
 	} {
-		got, err := IdentifyByCertificate("limpet")(t.Context(), &peer.Peer{Addr: c.address, AuthInfo: c.info}, &corev3.Node{Cluster: c.claimed})
+		_, identify, err := AuthenticateByCertificate("limpet")(t.Context(), &peer.Peer{Addr: c.address, AuthInfo: c.info})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := identify(&corev3.Node{Cluster: c.claimed})
 		if got.Gateway != c.want || (err == nil) != (c.reason == "") || err != nil && !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%s: %+v, %v; want %q, %q", name, got, err, c.want, c.reason)
 		}

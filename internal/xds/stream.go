@@ -84,7 +84,7 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	from, _ := peer.FromContext(to.Context())
 	caller := callers.Find(from.Addr)
 	defer caller.Forget()
-	ctx, namespace, err := s.options.Authenticate(to.Context(), from)
+	namespace, identify, err := s.options.Authenticate(to.Context(), from)
 	if err != nil {
 		return s.refuse(from, err)
 	}
@@ -101,7 +101,7 @@ func (s *Server) DeltaAggregatedResources(to adsStream) error {
 	case <-caller.Over():
 		return s.refuse(from, s.excess("message", "a message has more than %d bytes, or takes too long", most))
 	}
-	who, err := s.options.Identify(ctx, from, first.GetNode())
+	who, err := identify(first.GetNode())
 	if err != nil {
 		return s.refuse(from, err)
 	}
