@@ -82,7 +82,6 @@ func (sc *serveCommand) serve(ctx context.Context, stop func(), c *cobra.Command
 		HasModule: seesShards,
 	})
 	followed.Server = server
-	serve.RegisterInputMetric(registry, sc.inputStatus(followed))
 	go gctune.ReleaseWhenIdle(ctx, followed.Done)
 	if err := sc.followInput(ctx, log, followed, registry); err != nil {
 		return err
@@ -154,7 +153,6 @@ func (sc *serveCommand) serveUntil(
 	if err != nil {
 		return err
 	}
-	serve.RegisterKeys(registry, by.Fingerprints)
 	var ready atomic.Bool
 	ends := make(chan error, 4)
 	if err := sc.serveModules(ends); err != nil {
@@ -166,6 +164,7 @@ func (sc *serveCommand) serveUntil(
 		Keys:    by.Fingerprints,
 		Reading: sc.reading(by),
 	}
+	serve.RegisterInput(registry, input)
 	for address, handler := range map[string]http.Handler{
 		sc.admin:  serve.Admin(server, input, serve.Probes(registry, ready.Load)),
 		sc.probes: serve.Probes(registry, ready.Load),

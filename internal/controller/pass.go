@@ -64,8 +64,7 @@ func (c *Controller) compile(in Input) (*pass, error) {
 // fill compiles a pass.
 func (c *Controller) fill(p *pass) (err error) {
 	r := &c.remembered
-	first := r.follower == nil
-	if first {
+	if r.follower == nil {
 		if r.follower, err = compiler.NewFollower(c.options(p.input)); err != nil {
 			return err
 		}
@@ -81,7 +80,7 @@ func (c *Controller) fill(p *pass) (err error) {
 	switch {
 	case err != nil:
 		return err
-	case first:
+	case r.input == nil:
 		p.result, err = p.update.Result() // with all that there is to say
 	default:
 		p.result, err = p.update.Configuration()

@@ -86,12 +86,13 @@ func TestAdmin(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready, registry := false, prometheus.NewRegistry()
-	RegisterKeys(registry, c.Fingerprints)
 	refused := func() InputStatus { return InputStatus{Refused: []string{"b.yaml: no good"}} }
 	ended := func() []EndedStatus {
 		return []EndedStatus{{Route: "HTTPRoute shop/cart", Words: "the sessions of a rule ended"}}
 	}
-	handler := Admin(c.Server, Input{refused, ended, c.Fingerprints, func() any { return c.Known() }}, Probes(registry, func() bool { return ready }))
+	input := Input{refused, ended, c.Fingerprints, func() any { return c.Known() }}
+	RegisterInput(registry, input)
+	handler := Admin(c.Server, input, Probes(registry, func() bool { return ready }))
 	key := token.Key{ID: "k", Secret: keys.Ring.Keys[0].Secret}
 	get := func(path, host, header string) (int, string) {
 		request := httptest.NewRequest(http.MethodGet, "http://"+host+path, nil)

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/limpet-proxy/limpet/internal/keyfile"
 	"github.com/limpet-proxy/limpet/internal/xds"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
@@ -100,20 +99,16 @@ const (
 	handshakeWithin = 10 * time.Second
 )
 
-// RegisterInputMetric makes the metric of errors of the input that are not in effect.
-func RegisterInputMetric(to prometheus.Registerer, input func() InputStatus) {
+// RegisterInput makes the metrics of an input: its errors that are not in effect, and its keys' fingerprint as it is in
+// those of filters with these keys, 0 where Envoys have their own.
+func RegisterInput(to prometheus.Registerer, of Input) {
 	to.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "limpet_input_errors",
 		Help: "Errors by which some of the input is not in effect; what was good before is served in its place.",
-	}, func() float64 { return float64(len(input().Refused)) }))
-}
-
-// RegisterKeys makes the metric that the keys' fingerprint is in, as it is in that of filters with these keys. It is 0
-// where Envoys have their own.
-func RegisterKeys(to prometheus.Registerer, keys func() keyfile.Fingerprints) {
+	}, func() float64 { return float64(len(of.Status().Refused)) }))
 	to.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: policyconfig.KeysGauge, Help: "Fingerprint of the key ring that Envoys are served.",
-	}, func() float64 { return float64(keys().Gauge) }))
+	}, func() float64 { return float64(of.Keys().Gauge) }))
 }
 
 // The results of a compilation.
