@@ -190,30 +190,25 @@ func shorten(text string) string {
 // reject notes what an Envoy did not take. Of several resources it may have taken some: they are sent again in halves,
 // until the ones at fault are alone. Those are not sent again, but for filters and listeners (trial.go).
 func (c *client) reject(t Type, p *push, words string, now time.Time) {
-	k := &c.types[t]
-	words = shorten(words)
-	var names []string
-	for _, r := range p.resources {
-		names = append(names, r.Name)
+	k, why := &c.types[t], Rejection{Type: t.String(), Words: shorten(words), at: now}
+	if len(p.resources) == 1 {
+		r := p.resources[0]
+		if c.rejectHost(t, r, why) {
+			return
+		}
+		why.Name, why.Version = r.Name, strings.TrimSuffix(r.Version, early)
+		if !c.isOvertaken(t, r.Name) {
+			k.rejected[r.Name] = why
+			k.refused++
+		}
 	}
-	if len(p.resources) == 1 && c.rejectHost(t, p.resources[0], words, now) {
-		return
-	}
-	c.observe.rejected(t, names, words)
+	c.observe.rejected(why)
 	if len(p.resources) > 1 {
 		k.limit = len(p.resources) / 2
-		for _, name := range names {
-			k.unsure[name] = true
+		for _, r := range p.resources {
+			k.unsure[r.Name] = true
 		}
 		return
-	}
-	for _, r := range p.resources {
-		if c.isOvertaken(t, r.Name) {
-			continue
-		}
-		version := strings.TrimSuffix(r.Version, early)
-		k.rejected[r.Name] = Rejection{Type: t.String(), Name: r.Name, Version: version, Words: words, at: now}
-		k.refused++
 	}
 	for _, name := range p.removed { // it has it still; asking again changes nothing
 		delete(k.has, name)

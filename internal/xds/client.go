@@ -60,8 +60,8 @@ type client struct {
 type observer interface {
 	// staged says that a stage of a change is done, so long after it was seen then.
 	staged(s stage, since time.Time, took time.Duration)
-	// rejected says that an Envoy did not take a resource, or several of which one is at fault.
-	rejected(t Type, names []string, words string)
+	// rejected says that an Envoy did not take a resource, or several of which one is at fault; without a name then.
+	rejected(r Rejection)
 	// tried says whether an Envoy loads the module by which routes have shards.
 	tried(loads bool)
 }

@@ -97,7 +97,7 @@ func (e *fakeEnvoy) connectTo(s *Snapshot) {
 type silent struct{}
 
 func (silent) staged(stage, time.Time, time.Duration) {}
-func (silent) rejected(Type, []string, string)        {}
+func (silent) rejected(Rejection)                     {}
 func (silent) tried(bool)                             {}
 
 func (e *fakeEnvoy) set(s *Snapshot) {

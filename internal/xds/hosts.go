@@ -3,7 +3,6 @@ package xds
 import (
 	"bytes"
 	"fmt"
-	"time"
 )
 
 // An Envoy takes a table of routes whole or not at all. Of one whose hosts are known it is found out which it does not
@@ -103,7 +102,7 @@ func (k *clientType) noteHosts(r *Resource) {
 
 // rejectHost goes on with the search for the host at fault in a table that an Envoy did not take; false where there is
 // none to be found: it has none that is new, or what it has is not known.
-func (c *client) rejectHost(t Type, r *Resource, words string, now time.Time) bool {
+func (c *client) rejectHost(t Type, r *Resource, why Rejection) bool {
 	k := &c.types[t]
 	base := k.bases[r.Name]
 	if r.WriteHosts == nil || k.has[r.Name] != "" && (base == nil || base.Version != k.has[r.Name]) {
@@ -129,11 +128,9 @@ func (c *client) rejectHost(t Type, r *Resource, words string, now time.Time) bo
 	}
 	s.form, s.limit, s.grows = nil, len(added)/2, false
 	if len(added) == 1 {
-		name := fmt.Sprintf("%s, host %s", r.Name, added[0].Name)
-		s.refused[added[0].Name] = refusedHost{
-			added[0].Content, Rejection{Type: t.String(), Name: name, Version: r.Version, Words: words, at: now},
-		}
-		c.observe.rejected(t, []string{name}, words)
+		why.Name, why.Version = fmt.Sprintf("%s, host %s", r.Name, added[0].Name), r.Version
+		s.refused[added[0].Name] = refusedHost{added[0].Content, why}
+		c.observe.rejected(why)
 	}
 	return true
 }

@@ -113,11 +113,11 @@ func (one *stream) countPush(message *discoveryv3.DeltaDiscoveryResponse) {
 	m.resources.WithLabelValues(t.String(), "removed").Add(float64(len(message.GetRemovedResources())))
 }
 
-func (one *stream) rejected(t Type, names []string, words string) {
-	one.server.options.Metrics.rejections.WithLabelValues(t.String()).Inc()
+func (one *stream) rejected(r Rejection) {
+	one.server.options.Metrics.rejections.WithLabelValues(r.Type).Inc()
 	status := one.status.Load()
-	isSame := func(r Rejection) bool { return r.Type == t.String() && r.Name == names[0] && r.Words == words }
-	if len(names) == 1 && !slices.ContainsFunc(status.Rejected, isSame) {
-		one.server.options.Log.Rejected(*status, Rejection{Type: t.String(), Name: names[0], Words: words})
+	isSame := func(was Rejection) bool { return was.Type == r.Type && was.Name == r.Name && was.Words == r.Words }
+	if r.Name != "" && !slices.ContainsFunc(status.Rejected, isSame) {
+		one.server.options.Log.Rejected(*status, r)
 	}
 }
