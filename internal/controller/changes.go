@@ -19,7 +19,7 @@ func describeChanges(from, to *envoy.Served) string {
 	if string(from.PluginJSON) != string(to.PluginJSON) {
 		all = append(all, "keys")
 	}
-	all = appendChanges(all, from.Secrets, to.Secrets, true, "", secretName)
+	all = appendChanges(all, from.Secrets, to.Secrets, true, "", func(name string) string { return name })
 	all = appendChanges(all, from.Listeners, to.Listeners, true, "listener ", listenerAddress)
 	all = appendChanges(all, from.Routes, to.Routes, false, "routes of ", listenerAddress)
 	const most = 4
@@ -59,9 +59,6 @@ func endpointsOf(cluster string) string {
 	}
 	return "endpoints or weights of " + cluster
 }
-
-// secretName is as people have it.
-func secretName(name string) string { return name }
 
 // clusterName is namespace/name:port for that of a Service.
 func clusterName(cluster string) string {

@@ -192,16 +192,11 @@ func (c *Controller) reread(since time.Time) {
 		c.loop.turns.end(time.Now(), time.Since(begun))
 	}
 	if !next.IsZero() {
-		c.callAgain(next)
+		if c.loop.turn != nil {
+			c.loop.turn.Stop()
+		}
+		c.loop.turn = time.AfterFunc(time.Until(next), c.Again)
 	}
-}
-
-// callAgain has the input read again at a time.
-func (c *Controller) callAgain(at time.Time) {
-	if c.loop.turn != nil {
-		c.loop.turn.Stop()
-	}
-	c.loop.turn = time.AfterFunc(time.Until(at), c.Again)
 }
 
 // pass compiles and publishes the input that was read last, and says what that came to.

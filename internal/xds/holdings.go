@@ -124,8 +124,10 @@ func (c *client) isHeldBack(t Type, name string) bool {
 
 // hasRejected tells whether there is something of a type that the Envoy has not taken, or is not sent for that.
 func (c *client) hasRejected(t Type) bool {
-	if len(c.types[t].searches) > 0 && c.types[t].hasRefusedHost() {
-		return true
+	for _, s := range c.types[t].searches {
+		if len(s.refused) > 0 {
+			return true
+		}
 	}
 	if len(c.types[t].rejected) == 0 && !c.withholds(t) {
 		return false

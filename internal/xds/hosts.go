@@ -3,6 +3,7 @@ package xds
 import (
 	"bytes"
 	"fmt"
+	"maps"
 )
 
 // An Envoy takes a table of routes whole or not at all. Of one whose hosts are known it is found out which it does not
@@ -135,26 +136,15 @@ func (c *client) rejectHost(t Type, r *Resource, why Rejection) bool {
 	return true
 }
 
-// hasRefusedHost tells whether there is a host that stays as it was.
-func (k *clientType) hasRefusedHost() bool {
-	for _, s := range k.searches {
-		if len(s.refused) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // forgetRefused forgets the hosts of which the target has something else than what the Envoy did not take.
 func (c *client) forgetRefused(t Type) {
 	k := &c.types[t]
 	for name, s := range k.searches {
 		contents := c.target.findResource(t, name).hostContents()
-		for host, refused := range s.refused {
-			if now, is := contents[host]; !is || !bytes.Equal(now, refused.content) {
-				delete(s.refused, host)
-			}
-		}
+		maps.DeleteFunc(s.refused, func(host string, refused refusedHost) bool {
+			now, is := contents[host]
+			return !is || !bytes.Equal(now, refused.content)
+		})
 		if s.form, s.limit = nil, 0; len(s.refused) == 0 {
 			delete(k.searches, name)
 		}
