@@ -21,7 +21,7 @@ type published struct {
 // follow is what the proxies are served next. A resource that has not changed stays the same value.
 func (p published) follow(since time.Time, d *envoy.Served) published {
 	if p.of == nil {
-		p = published{&envoy.Served{}, xds.NewSnapshot(since, nil)}
+		p = published{&envoy.Served{}, xds.NewSnapshot(since)}
 	}
 	edits := map[xds.Type]xds.Edit{}
 	clustersBefore, clusters := p.of.Clusters.Others(d.Clusters)

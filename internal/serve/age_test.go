@@ -28,8 +28,8 @@ func TestConnectionAge(t *testing.T) {
 	server := xds.NewServer(xds.Options{
 		Deadline: deadline, ConnectionAge: age, Authenticate: authenticate, Log: Log{To: slog.New(slog.DiscardHandler)},
 	})
-	server.Set("default/one", xds.NewSnapshot(time.Now(), map[xds.Type][]*xds.Resource{
-		xds.Cluster: {xds.NewResource(xds.Cluster, "a", nil)},
+	server.Set("default/one", xds.NewSnapshot(time.Now()).Edit(time.Now(), map[xds.Type]xds.Edit{
+		xds.Cluster: {Set: []*xds.Resource{xds.NewResource(xds.Cluster, "a", nil)}},
 	}))
 	rpc := NewRPC(nil, age, deadline)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -113,7 +113,7 @@ func TestClientRandomRejections(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		e := newFakeEnvoy(t)
 		e.rejects = true
-		last := NewSnapshot(e.now, nil)
+		last := NewSnapshot(e.now)
 		for round := range 30 {
 			good := randomSnapshot(t, random, e.now, 1, round, false)
 			last = last.Edit(e.now, findEdits(last, good))

@@ -165,7 +165,7 @@ func (s *Server) findGateway(key string) *gateway {
 func (s *Server) Set(key string, next *Snapshot) { s.set(key, next, false) }
 
 // Remove says that there is no such Gateway any more, since a time: its proxies are brought to nothing.
-func (s *Server) Remove(key string, since time.Time) { s.set(key, NewSnapshot(since, nil), true) }
+func (s *Server) Remove(key string, since time.Time) { s.set(key, NewSnapshot(since), true) }
 
 func (s *Server) set(key string, next *Snapshot, gone bool) {
 	s.lock.Lock()

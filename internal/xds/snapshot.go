@@ -71,16 +71,14 @@ type Edit struct {
 	Removed []string // names
 }
 
-// NewSnapshot makes one of resources by their type.
-func NewSnapshot(since time.Time, resources map[Type][]*Resource) *Snapshot {
+// NewSnapshot makes an empty one.
+func NewSnapshot(since time.Time) *Snapshot {
 	s := &Snapshot{Since: since, Number: snapshots.Add(1)}
 	s.Generation = s.sum.hash()
-	edits := map[Type]Edit{}
-	for t := range typeCount {
+	for t := range s.tables {
 		s.tables[t] = btree.New(32, func(a, b entry) bool { return a.name < b.name })
-		edits[t] = Edit{Set: resources[t]}
 	}
-	return s.Edit(since, edits)
+	return s
 }
 
 // Edit is the snapshot after edits, for a change that was seen then; itself if there are none. It costs what they

@@ -60,7 +60,10 @@ func splitHosts(r *Resource, content string) {
 // listed reads a snapshot from lines "TYPE NAME CONTENT...".
 func listed(t *testing.T, since time.Time, lines string) *Snapshot {
 	t.Helper()
-	resources := map[Type][]*Resource{}
+	edits := map[Type]Edit{}
+	add := func(kind Type, words []string) {
+		edits[kind] = Edit{Set: append(edits[kind].Set, text(kind, words[1], strings.Join(words[2:], " ")))}
+	}
 	for line := range strings.Lines(lines) {
 		words := strings.Fields(line)
 		if len(words) == 0 {
@@ -70,13 +73,12 @@ func listed(t *testing.T, since time.Time, lines string) *Snapshot {
 		if at < 0 || len(words) < 2 {
 			t.Fatalf("no resource: %q", line)
 		}
-		kind := Type(at)
-		resources[kind] = append(resources[kind], text(kind, words[1], strings.Join(words[2:], " ")))
-		if kind == Cluster {
-			resources[Endpoint] = append(resources[Endpoint], text(Endpoint, words[1], strings.Join(words[2:], " ")))
+		add(Type(at), words)
+		if Type(at) == Cluster {
+			add(Endpoint, words)
 		}
 	}
-	return NewSnapshot(since, resources)
+	return NewSnapshot(since).Edit(since, edits)
 }
 
 // endpoints is the edit that gives clusters others.
