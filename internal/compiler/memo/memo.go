@@ -126,14 +126,6 @@ func (t *Table[K, I, R]) keep(inputs I, result R) {
 	}
 }
 
-// Len is the number of results that are kept.
-func (t *Table[K, I, R]) Len() int {
-	if t == nil {
-		return 0
-	}
-	return len(t.entries)
-}
-
 // Step is what is kept of a step, for those who look after all of them.
 type Step interface {
 	// Sweep forgets the results that were not asked for since the last time.
