@@ -61,13 +61,28 @@ func newResource(t xds.Type, packed *envoy.Packed, d *envoy.Served) *xds.Resourc
 		r = xds.NewResource(t, packed.Name, packed.Content)
 	}
 	r.Needs, r.After, r.Moved = packed.Clusters, packed.After, packed.Moved
-	r.Without = func(moved []string) *xds.Resource { return leaveOut(packed, moved) }
-	if t == xds.Routes || t == xds.ScopedRoutes {
-		addHosts(r, packed)
+	r.Without = func(moved []string) *xds.Resource {
+		content, err := envoy.LeaveOut(packed.Content, moved)
+		if err != nil {
+			content = nil // no Envoy takes that; but they are ours, and can be read
+		}
+		return xds.NewResource(xds.Endpoint, packed.Name, content)
+	}
+	if packed.HasHosts() { // so that an Envoy which does not take one of them can have the others
+		r.WriteHosts = packed.WriteHosts
+		for _, h := range packed.Hosts() {
+			r.Hosts = append(r.Hosts, xds.Host{Name: h.Domain, Content: h.Content})
+		}
 	}
 	if t == xds.Routes {
 		r.Whole = d.HasShards(packed.Name)
-		r.LeadHere = func(scope string) *xds.Resource { return leadScope(scope, packed.Name) }
+		r.LeadHere = func(name string) *xds.Resource {
+			scope, err := envoy.LeadScope(name, packed.Name)
+			if err != nil {
+				return nil // no Envoy would take it
+			}
+			return xds.NewResource(xds.ScopedRoutes, scope.Name, scope.Content)
+		}
 	}
 	if t == xds.Filter {
 		r.Origin = d.PluginJSON // it may hold keys
@@ -84,35 +99,6 @@ func newResource(t xds.Type, packed *envoy.Packed, d *envoy.Served) *xds.Resourc
 		r.Trial = xds.NewResource(t, d.ShardTrial.Name, d.ShardTrial.Content)
 	}
 	return r
-}
-
-// addHosts gives a table its hosts, so that an Envoy which does not take one of them can have the others.
-func addHosts(r *xds.Resource, packed *envoy.Packed) {
-	if !packed.HasHosts() {
-		return
-	}
-	r.WriteHosts = packed.WriteHosts
-	for _, h := range packed.Hosts() {
-		r.Hosts = append(r.Hosts, xds.Host{Name: h.Domain, Content: h.Content})
-	}
-}
-
-// leadScope is a scope of a name that leads to a table; nil where no Envoy would take that.
-func leadScope(name, table string) *xds.Resource {
-	scope, err := envoy.LeadScope(name, table)
-	if err != nil {
-		return nil
-	}
-	return xds.NewResource(xds.ScopedRoutes, scope.Name, scope.Content)
-}
-
-// leaveOut gives endpoints without some at addresses that have passed to other pods.
-func leaveOut(packed *envoy.Packed, moved []string) *xds.Resource {
-	content, err := envoy.LeaveOut(packed.Content, moved)
-	if err != nil {
-		content = nil // no Envoy takes that; but they are ours, and can be read
-	}
-	return xds.NewResource(xds.Endpoint, packed.Name, content)
 }
 
 // difference is a resource as it was and as it is; nil before it is new, and once it is gone.
