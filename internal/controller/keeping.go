@@ -26,16 +26,18 @@ func (k *keeping) keep(owners *memory.Owners, server *xds.Server) error {
 	of := k.seen
 	k.before = append(k.before, xds.LastNumber())
 	k.lock.Unlock()
-	kept := func() { // and all that were seen before
+	err := owners.Keep(func() { // and all that were seen before
 		k.lock.Lock()
 		later := min(k.seen-of, len(k.before))
 		k.before = k.before[len(k.before)-later:]
 		k.lock.Unlock()
 		k.withhold(server)
-	}
-	err := owners.Keep(kept)
-	if err != nil {
-		kept() // they are not waited for
+	})
+	if err != nil { // they are not waited for
+		k.lock.Lock()
+		k.seen--
+		k.before = k.before[:len(k.before)-1]
+		k.lock.Unlock()
 	}
 	k.withhold(server)
 	return err

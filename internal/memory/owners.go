@@ -91,8 +91,11 @@ func (o *Owners) Keep(kept func()) error {
 			return err
 		}
 	}
-	clear(o.touched)
-	return o.table.save(kept)
+	err := o.table.save(kept)
+	if err == nil {
+		clear(o.touched)
+	}
+	return err
 }
 
 // seeAt notes the pods that slices name at one address, and tells whether that has passed to another one. Several are
