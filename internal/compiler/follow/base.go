@@ -70,7 +70,7 @@ func (s *State) updateBase(m Environment) {
 	}
 	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) ||
 		!slices.Equal(before.gateways, now.gateways) {
-		s.merged.listeners, s.merged.gatewayNames, s.merged.was.listeners = now.listeners, now.gateways, true
+		s.merged.was.listeners = true
 	}
 }
 

@@ -119,7 +119,7 @@ func TestOneEndpointChange(t *testing.T) {
 	part := g.part
 	s.takeMarked()
 
-	s.objects.context, s.objects.targets, s.objects.graph, s.merged.sites, s.merged.policies = nil, nil, nil, nil, nil
+	s.objects.context, s.objects.targets, s.objects.graph, s.merged.sites, s.merged.unused = nil, nil, nil, nil, nil
 	otherStatuses := updateLane(t, s, strings.Replace(laneWorld, "[10.0.1.1]", "[10.0.1.2]", 1), m)
 	now := serveLane(t, s)
 

@@ -16,9 +16,8 @@ type keyedSite struct {
 
 // siteHosts are the virtual hosts of a site.
 type siteHosts struct {
-	of string // the key of its Gateway; empty where Gateways share listeners
-	// gateway is what that one serves, clusters are those that its routes lead to, and routes is how these were packed
-	// last.
+	name, key string // as in keyedSite
+	// gateway is that of its Gateway, clusters are those that its routes lead to, and routes is how these were packed.
 	gateway  *servedGateway
 	clusters usage
 	routes   *envoy.Packed      // nil for none
@@ -27,8 +26,8 @@ type siteHosts struct {
 	empty   map[string]*ir.Host // those that are there without any route
 	texts   map[string]*envoy.HostText
 	written map[string]*envoy.HostText // of empty
-	keyed   keyedHosts
-	among   []string // domains, the more specific first
+	keyed   map[string][]byte          // with the keys of their scopes; without those that were not asked for
+	among   []string                   // domains, the more specific first
 	after   []string
 	// sessions says that most routes have some, on which the texts depend: tally counts them, and tallied has the hosts in
 	// it.
@@ -54,6 +53,10 @@ func (s *siteHosts) host(domain string) *envoy.HostText {
 // recount counts the routes of a host again that have sessions, and the clusters that it leads to.
 func (s *siteHosts) recount(domain string) {
 	was, now := s.tallied[domain], s.host(domain)
+	if was == now {
+		return
+	}
+	delete(s.keyed, domain)
 	if was != nil {
 		s.count(was, -1)
 	}
@@ -82,9 +85,43 @@ func (m *merged) chooseForms(sites map[string][]string) {
 	for name := range sites {
 		site := m.sites[name]
 		if most := site.tally.Most(); most != site.sessions {
-			site.sessions, site.routes, site.shards = most, nil, nil // to be packed again
+			site.sessions = most
+			site.forgetRoutes()
 		}
 	}
+}
+
+// forgetRoutes has the routes packed again, of other texts.
+func (s *siteHosts) forgetRoutes() {
+	s.routes, s.shards, s.keyed = nil, nil, map[string][]byte{}
+}
+
+// listTexts gives what there is of some domains, nil for none, with the keys of their scopes if these travel. Texts
+// that have not changed are the same ones as the last time.
+func (s *siteHosts) listTexts(domains []string, keys *envoy.GatewayKeys) ([][]byte, error) {
+	texts := make([][]byte, len(domains))
+	var missing []envoy.WrittenHost
+	var at []int
+	for i, domain := range domains {
+		h := s.host(domain)
+		if h == nil {
+			continue
+		}
+		texts[i] = h.Text(s.sessions)
+		if keys == nil {
+			continue
+		}
+		if keyed := s.keyed[domain]; keyed != nil {
+			texts[i] = keyed
+		} else {
+			missing, at = append(missing, envoy.WrittenHost{Content: texts[i], Scopes: h.Scopes}), append(at, i)
+		}
+	}
+	written, err := keys.AddKeys(missing)
+	for i, content := range written {
+		s.keyed[domains[at[i]]], texts[at[i]] = content, content
+	}
+	return texts, err
 }
 
 // writeEmptyHosts writes the hosts that are there without any route, once.
