@@ -65,9 +65,6 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 	return o
 }
 
-// isTarget tells whether a policy that the base reads for all names an object as its target.
-func (o *inventory) isTarget(ref object.Ref) bool { return len(o.targetedBy[ref]) > 0 }
-
 // countVerifying counts an object in or out among those of a namespace that want hosts to show who they are, for that
 // takes Secrets or ConfigMaps.
 func (o *inventory) countVerifying(namespace string, verifies bool, by int) {

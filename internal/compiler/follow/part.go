@@ -22,8 +22,6 @@ type groupPart struct {
 	asked    []key
 	hosts    []hostText
 	clusters []lower.Cluster
-	// temporary are the places of those whose hosts are others with time, or when proxies have taken the last ones over.
-	temporary map[int]bool
 	// destinations are what routes lead to.
 	destinations []lower.Destination
 	policies     []policyconfig.Policy
@@ -73,10 +71,6 @@ func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*
 	}
 	made := pipeline.Run(in, rep)
 	p.clusters, p.destinations, p.policies = made.Clusters, made.Destinations, made.Config.Policies
-	p.temporary = map[int]bool{}
-	for i := range p.clusters {
-		put(p.temporary, i, true, p.clusters[i].Remembered.IsTemporary())
-	}
 	p.cookies = s.listCookies(made.Decisions)
 	p.soleHosts, p.sessions = made.Topology.SoleHosts(), made.Decisions.Sessions()
 	p.status = status.Part{
@@ -96,7 +90,7 @@ func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*
 func (s *State) compile(g *group, m Environment) *groupPart {
 	objects, asked := s.gather(g.routes)
 	p, made := s.analyze(pipeline.Input{
-		Objects: objects, Shared: s.base.shared, Cache: g.caches.steps, WithoutStreams: true,
+		Objects: objects, Shared: s.base.shared, Cache: g.caches.steps,
 	}, m, &report.Report{})
 	p.asked = asked
 	p.hosts, p.err = s.renderHosts(made.Plan.Proxy.Listeners, g.caches.rendered)
