@@ -117,9 +117,9 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 func (f *Follower) Apply(c Changes) (*Update, error) {
 	f.refused = true
 	for _, name := range c.Removed {
-		f.state.Remove(name)
+		f.state.Store().Remove(name)
 	}
-	if err := f.state.Set(c.Set); err != nil {
+	if err := f.state.Store().Set(c.Set); err != nil {
 		return nil, err
 	}
 	var invalid Errors
