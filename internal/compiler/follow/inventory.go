@@ -80,9 +80,10 @@ func (o *inventory) noteNamespace(namespace, key string) {
 
 // setContext takes in the objects that all routes may depend on.
 func (o *inventory) setContext(now *resource.Objects) {
-	o.context, o.views, o.namespaces = now, newViews(now), byName(now.Namespaces)
+	o.context, o.namespaces = now, byKey(now.Namespaces)
 	o.balancersIn, o.trafficIn = byNamespace(now.LoadBalancers), byNamespace(now.TrafficPolicies)
 	o.backendsIn, o.grantsIn, o.askedIn = byNamespace(now.Backends), byNamespace(now.Grants), byNamespace(now.AuthServices)
+	o.views = o.newViews()
 	o.setTargets()
 }
 
