@@ -189,7 +189,7 @@ func (s *State) ReportSteps(rep *report.Report) {
 	if s.base == nil {
 		return
 	}
-	rep.Add(&s.base.report)
+	rep.Add(s.base.streams.report)
 	rep.Add(&s.selected.report)
 	for _, a := range s.attached {
 		rep.Add(a.report)
