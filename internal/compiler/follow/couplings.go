@@ -15,10 +15,13 @@ import (
 
 // newNode is what a route is coupled by before anything is known of its cookies.
 func (s *State) newNode(route *gateway.Route) coupling.Node {
-	n := coupling.Node{Keys: listBackendKeys(route)}
+	n, names := coupling.Node{Keys: listBackendKeys(route)}, route.Value.Spec.Hostnames
+	if len(names) == 0 {
+		names = []gatewayv1.Hostname{"*"}
+	}
 	for _, place := range s.listPlaces(route) {
-		for _, name := range listHostnames(route) {
-			n.Hosts = append(n.Hosts, coupling.Host{Where: place, Name: name})
+		for _, name := range names {
+			n.Hosts = append(n.Hosts, coupling.Host{Where: place, Name: string(name)})
 		}
 	}
 	return n
@@ -65,20 +68,6 @@ func (s *State) takeListenerSets(gone, came []*resource.ListenerSet) {
 			}
 		}
 	}
-}
-
-// listHostnames lists those of a route: "*" if it gives none.
-func listHostnames(route *gateway.Route) []string {
-	if len(route.Value.Spec.Hostnames) == 0 {
-		return []string{"*"}
-	}
-	var all []string
-	for _, h := range route.Value.Spec.Hostnames {
-		if !slices.Contains(all, string(h)) {
-			all = append(all, string(h))
-		}
-	}
-	return all
 }
 
 // listBackendKeys lists the XBackends that a route leads to: they can have a session of their own, which routes share.
