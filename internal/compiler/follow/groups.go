@@ -134,6 +134,6 @@ func (s *State) countGroup(g *group, by int) {
 	}
 	s.ancestorLimits.count(g.part.reach, by)
 	s.merged.countPart(g.part, by)
-	s.markPart(g, by)
+	s.markPart(g.part, g.routes, slices.Values(g.part.asked), by)
 	s.reported.count(g.part.report, by)
 }
