@@ -77,27 +77,16 @@ func (m *merged) showsClient() bool {
 	return false
 }
 
-// Size is how many results are kept of a step.
-type Size struct {
-	Step    string
-	Entries int
-}
-
-// Sizes tells how much is kept: nothing that the objects at hand do not need.
-func (s *State) Sizes() []Size {
+// Sizes tells how much is kept, by what it is: nothing that the objects at hand do not need.
+func (s *State) Sizes() map[string]int {
 	texts := 0
 	for _, site := range s.merged.sites {
 		texts += len(site.texts) + len(site.written)
 	}
-	return []Size{
-		{"followed objects", s.store.Count()},
-		{"groups of routes", len(s.groups.all)},
-		{"texts of virtual hosts", texts},
-		{"texts of clusters", len(s.merged.clusters)},
-		{"lifetimes of sessions", len(s.merged.unused)},
-		{"attached policies", len(s.attached)},
-		{"keys of objects", len(s.askers)},
-		{"coupled routes", s.objects.graph.Len()},
-		{"warnings", len(s.reported.now)},
+	return map[string]int{
+		"followed objects": s.store.Count(), "groups of routes": len(s.groups.all), "texts of virtual hosts": texts,
+		"texts of clusters": len(s.merged.clusters), "lifetimes of sessions": len(s.merged.unused),
+		"attached policies": len(s.attached), "keys of objects": len(s.askers), "coupled routes": s.objects.graph.Len(),
+		"warnings": len(s.reported.now),
 	}
 }
