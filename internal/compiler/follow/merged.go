@@ -188,24 +188,16 @@ func (m *merged) finish() error {
 	return err
 }
 
-// finishHosts brings the orders of hosts up to date, and writes those that are there without any route.
-func (m *merged) finishHosts() error {
-	bySite := map[string][]string{}
+// finishHosts brings the sites up to date of which hosts were touched.
+func (m *merged) finishHosts() (err error) {
+	touched := map[*siteHosts][]string{}
 	for key := range m.was.hosts {
 		if site := m.sites[key.site]; site != nil {
-			domains := bySite[key.site]
-			if !slices.Contains(site.after, key.domain) {
-				domains = append(domains, key.domain)
-			}
-			bySite[key.site] = domains // also without a new one: the site is touched
+			touched[site] = append(touched[site], key.domain)
 		}
 	}
-	for name, domains := range bySite {
-		site := m.sites[name]
-		isThere := func(d string) bool { return site.empty[d] != nil || site.texts[d] != nil }
-		site.among = mendOrder(site.among, domains, isThere, gateway.BySpecificity)
+	for site, domains := range touched {
+		err = cmp.Or(err, site.finish(m.assembly, domains))
 	}
-	err := m.writeEmptyHosts()
-	m.chooseForms(bySite)
 	return err
 }

@@ -2,8 +2,10 @@ package follow
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
@@ -75,20 +77,21 @@ func (s *siteHosts) count(h *envoy.HostText, by int) {
 	s.gateway.clusters.count(h.Clusters, by)
 }
 
-// chooseForms gives the hosts of a site the form of which most of its routes are, once all are written.
-func (m *merged) chooseForms(sites map[string][]string) {
-	for key := range m.was.hosts {
-		if site := m.sites[key.site]; site != nil {
-			site.recount(key.domain)
-		}
+// finish brings the order of the hosts up to date, and gives them the form of which most of their routes are, where
+// hosts of some domains may be others.
+func (s *siteHosts) finish(a envoy.Assembly, touched []string) error {
+	isAfter := func(d string) bool { return slices.Contains(s.after, d) }
+	isThere := func(d string) bool { return s.empty[d] != nil || s.texts[d] != nil }
+	s.among = mendOrder(s.among, slices.DeleteFunc(slices.Clone(touched), isAfter), isThere, gateway.BySpecificity)
+	err := s.writeEmpty(a)
+	for _, domain := range touched {
+		s.recount(domain)
 	}
-	for name := range sites {
-		site := m.sites[name]
-		if most := site.tally.Most(); most != site.sessions {
-			site.sessions = most
-			site.forgetRoutes()
-		}
+	if most := s.tally.Most(); most != s.sessions {
+		s.sessions = most
+		s.forgetRoutes()
 	}
+	return err
 }
 
 // forgetRoutes has the routes packed again, of other texts.
@@ -124,19 +127,17 @@ func (s *siteHosts) listTexts(domains []string, keys *envoy.GatewayKeys) ([][]by
 	return texts, err
 }
 
-// writeEmptyHosts writes the hosts that are there without any route, once.
-func (m *merged) writeEmptyHosts() error {
-	for name, site := range m.sites {
-		for domain, h := range site.empty {
-			if site.written[domain] != nil {
-				continue
-			}
-			texts, err := m.assembly.RenderHosts(nil, envoy.Site{Name: name, Hosts: []ir.Host{*h}})
-			if err != nil {
-				return err
-			}
-			site.written[domain] = &texts[0]
+// writeEmpty writes the hosts that are there without any route, once.
+func (s *siteHosts) writeEmpty(a envoy.Assembly) error {
+	for domain, h := range s.empty {
+		if s.written[domain] != nil {
+			continue
 		}
+		texts, err := a.RenderHosts(nil, envoy.Site{Name: s.key, Hosts: []ir.Host{*h}})
+		if err != nil {
+			return err
+		}
+		s.written[domain] = &texts[0]
 	}
 	return nil
 }
