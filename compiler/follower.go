@@ -162,9 +162,10 @@ func (u *Update) Result() (*Result, error) {
 	if err != nil || u.complete {
 		return r, err
 	}
-	rep := &report.Report{}
-	u.follower.state.ReportAll(rep)
-	r.Warnings, r.PassedOver, r.Pods = rep.Problems(), u.follower.state.Store().PassedOver(), u.follower.state.Pods()
+	rep, state := &report.Report{}, u.follower.state
+	state.Store().ReportAll(rep)
+	state.ReportSteps(rep)
+	r.Warnings, r.PassedOver, r.Pods = rep.Problems(), state.Store().PassedOver(), state.Pods()
 	u.complete = true
 	return r, nil
 }

@@ -178,13 +178,8 @@ func (s *State) attach(p *sessionPolicy) attachment {
 	return a
 }
 
-// ReportAll passes on all that there is to say of the input.
-func (s *State) ReportAll(rep *report.Report) {
-	s.store.ReportAll(rep)
-	s.ReportSteps(rep)
-}
-
-// ReportSteps is ReportAll without what there is to say of documents by themselves.
+// ReportSteps passes on all that there is to say of the input, but for what there is of documents by themselves, which
+// Store has.
 func (s *State) ReportSteps(rep *report.Report) {
 	if s.base == nil {
 		return
