@@ -17,7 +17,6 @@ package compiler
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -30,7 +29,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
-	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -138,7 +136,6 @@ func (r *Result) Main() []byte { return r.Files[len(r.Files)-1].Data }
 
 // analysis is what the steps before the emitters come to.
 type analysis struct {
-	parsed  parsedOptions
 	objects *resource.Objects
 	*pipeline.Part
 	// selection is which pods Services select and have left; nil where nothing watches pods.
@@ -149,13 +146,12 @@ type analysis struct {
 
 // analyze takes the steps before the emitters. Its error is as Compile's, but for warnings, which Compile judges.
 func analyze(sources []Source, o *Options) (*analysis, error) {
-	settings, err := o.parse()
+	err := o.parse()
 	if err != nil {
 		return nil, err
 	}
-	j := &analysis{parsed: settings, rep: &report.Report{}}
-	j.objects, err = resource.Admit(sources, o.admissionOptions(settings), j.rep)
-	if err != nil {
+	j := &analysis{rep: &report.Report{}}
+	if j.objects, err = resource.Admit(sources, o.admissionOptions(), j.rep); err != nil {
 		return nil, err
 	}
 	if len(j.rep.Unreadable()) > 0 && (o.Strict || o.HoldInvalid) {
@@ -163,8 +159,7 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 	}
 	j.objects.Controller = gatewayv1.GatewayController(o.ControllerName)
 	in := pipeline.Input{
-		Settings: o.pipelineSettings(settings), Objects: j.objects,
-		Listening: o.listening(settings, newOrder(sources, j.objects)),
+		Settings: o.pipelineSettings(), Objects: j.objects, Listening: o.listening(newOrder(sources, j.objects)),
 	}
 	if o.Holders != nil {
 		in.HeldNames = o.Holders.names
@@ -191,12 +186,4 @@ func analyze(sources []Source, o *Options) (*analysis, error) {
 // adviseAddresses is for targets that know nothing of pods.
 func (j *analysis) adviseAddresses() {
 	lower.AdviseAddresses(j.Topology.Ports, j.Decisions, j.Plan, j.rep)
-}
-
-// parsedOptions are the options that are not plain text.
-type parsedOptions struct {
-	bind  netip.Addr
-	admin netip.AddrPort // not valid for none
-	// release is that of --gateway-api.
-	release sessionapi.APIRelease
 }

@@ -23,10 +23,9 @@ import (
 // With Options.Holders what several objects want stays with those who had it in the last result. It serves one change
 // at a time.
 type Follower struct {
-	options  Options
-	settings parsedOptions
-	state    *follow.State
-	last     *Update
+	options Options
+	state   *follow.State
+	last    *Update
 	// accepted are the faults of files and documents with which the last result came.
 	accepted map[faultOf]bool
 	// refused says that the last changes came to no result.
@@ -84,31 +83,26 @@ type Update struct {
 // NewFollower makes one without documents. The target is TargetEnvoy, with EnvoyOptions.Served; Keys, Time and Draining
 // come with changes, or not at all.
 func NewFollower(o Options) (*Follower, error) {
-	settings, err := o.parse()
-	if err != nil {
+	if err := o.parse(); err != nil {
 		return nil, err
 	}
 	if o.served() == nil {
 		return nil, errors.New("served: Required value: only a configuration for a server can follow its documents")
 	}
-	state := follow.New(o.followSettings(settings))
+	state := follow.New(o.followSettings())
 	if had := o.Holders; had != nil && had.names != nil {
 		state.SetHolders(had.claims, had.names, had.hosts)
 	}
-	return &Follower{options: o, settings: settings, state: state}, nil
+	return &Follower{options: o, state: state}, nil
 }
 
 // followSettings are what does not change while documents do.
-func (o *Options) followSettings(settings parsedOptions) follow.Settings {
+func (o *Options) followSettings() follow.Settings {
 	return follow.Settings{
-		Admission: o.admissionOptions(settings), Steps: o.pipelineSettings(settings),
+		Admission: o.admissionOptions(), Steps: o.pipelineSettings(),
 		Controller: gatewayv1.GatewayController(o.ControllerName), KeepHolders: o.Holders != nil,
 		ManyRoutes: cmp.Or(o.manyRoutes, follow.ManyRoutes),
-		Envoy: envoy.Assembly{Settings: envoy.Settings{
-			Admin: settings.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath,
-			ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native, ShardModule: o.Envoy.ShardModule,
-			Plugin: o.global().Config(), Logged: o.LoggedHeaders,
-		}},
+		Envoy:      envoy.Assembly{Settings: o.envoySettings(o.global().Config(), nil)},
 	}
 }
 
@@ -117,9 +111,9 @@ func (o *Options) followSettings(settings parsedOptions) follow.Settings {
 func (f *Follower) Apply(c Changes) (*Update, error) {
 	f.refused = true
 	for _, name := range c.Removed {
-		f.state.Remove(name)
+		f.state.Store().Remove(name)
 	}
-	if err := f.state.Set(c.Set); err != nil {
+	if err := f.state.Store().Set(c.Set); err != nil {
 		return nil, err
 	}
 	var invalid Errors
@@ -135,7 +129,7 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 	}
 	err := f.state.Update(follow.Environment{
 		Now: c.Time, Since: c.Draining, Owners: c.Owners, Moved: c.Moved, Selection: c.Selection, Nodes: c.Nodes,
-		Files: c.Files, Listening: f.options.listening(f.settings, nil),
+		Files: c.Files, Listening: f.options.listening(nil),
 	})
 	if err != nil {
 		return nil, err
@@ -168,9 +162,10 @@ func (u *Update) Result() (*Result, error) {
 	if err != nil || u.complete {
 		return r, err
 	}
-	rep := &report.Report{}
-	u.follower.state.ReportAll(rep)
-	r.Warnings, r.PassedOver, r.Pods = rep.Problems(), u.follower.state.Store().PassedOver(), u.follower.state.Pods()
+	rep, state := &report.Report{}, u.follower.state
+	state.Store().ReportAll(rep)
+	state.ReportSteps(rep)
+	r.Warnings, r.PassedOver, r.Pods = rep.Problems(), state.Store().PassedOver(), state.Pods()
 	u.complete = true
 	return r, nil
 }

@@ -98,10 +98,8 @@ func TestFollowerPlaces(t *testing.T) {
 		if err := compareFollowed(t, step.name, f, sources, o); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
 		}
-		for _, s := range f.state.Sizes() {
-			if s.Step == "groups of routes" && s.Entries != step.groups {
-				t.Errorf("%s: %d groups, want %d", step.name, s.Entries, step.groups)
-			}
+		if n := f.state.Sizes()["groups of routes"]; n != step.groups {
+			t.Errorf("%s: %d groups, want %d", step.name, n, step.groups)
 		}
 	}
 }

@@ -24,19 +24,12 @@ func TestFollowerSizes(t *testing.T) {
 	if got := used.state.Sizes(); !reflect.DeepEqual(got, want) {
 		t.Errorf("after fewer routes: %v\nfrom scratch: %v", got, want)
 	}
-	seen := map[string]bool{}
-	for _, s := range want {
-		if seen[s.Step] || s.Step == "" {
-			t.Errorf("the name %q is empty or comes twice", s.Step)
-		}
-		seen[s.Step] = true
-	}
 	if _, err := used.Apply(Changes{Removed: []string{few[0].Name, few[1].Name}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range used.state.Sizes() {
-		if s.Entries > 0 {
-			t.Errorf("without any document %d are kept: %s", s.Entries, s.Step)
+	for what, n := range used.state.Sizes() {
+		if n > 0 {
+			t.Errorf("without any document %d are kept: %s", n, what)
 		}
 	}
 }

@@ -89,8 +89,8 @@ func newOrder(sources []Source, objects *resource.Objects) *seniority.Order {
 }
 
 // listening says where Gateways may listen.
-func (o *Options) listening(s parsedOptions, order *seniority.Order) gateway.Listening {
-	l := gateway.Listening{Shared: o.ShareAddresses, Admin: s.admin, Order: order}
+func (o *Options) listening(order *seniority.Order) gateway.Listening {
+	l := gateway.Listening{Shared: o.ShareAddresses, Admin: o.admin, Order: order}
 	if o.Envoy != nil {
 		l.Unusable = o.Envoy.Unusable
 	}

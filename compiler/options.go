@@ -16,6 +16,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
+	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
 	policyconfig "github.com/limpet-proxy/limpet/policy-config"
 )
 
@@ -123,6 +124,10 @@ type Options struct {
 	EnvoyGateway *EnvoyGatewayOptions
 	Istio        *IstioOptions
 
+	// bind, admin and release are what parse makes of the texts; admin is not valid for none.
+	bind    netip.Addr
+	admin   netip.AddrPort
+	release sessionapi.APIRelease
 	// writesNothing says that no output is written, so that the module's path or URL may be left out.
 	writesNothing bool
 	// manyRoutes is as in follow.Settings.
@@ -194,22 +199,34 @@ func (o *Options) served() *Served {
 // areApart tells whether each Gateway has proxies of its own.
 func (o *Options) areApart() bool { return o.served() != nil && !o.served().Together }
 
+// envoySettings are those of package envoy.
+func (o *Options) envoySettings(config policyconfig.Config, text []byte) envoy.Settings {
+	s := envoy.Settings{
+		Admin: o.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256,
+		Native: o.Envoy.Native, Plugin: config, PluginJSON: text, Logged: o.LoggedHeaders,
+	}
+	if o.served() != nil {
+		s.ShardModule = o.Envoy.ShardModule
+	}
+	return s
+}
+
 // admissionOptions are those of package resource.
-func (o *Options) admissionOptions(settings parsedOptions) resource.Options {
+func (o *Options) admissionOptions() resource.Options {
 	return resource.Options{
-		Release: settings.release, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: o.Target.findController() != "",
+		Release: o.release, AssumeAdmitted: o.AssumeAdmitted, ExternalControlPlane: o.Target.findController() != "",
 		PlatformKinds: o.Target.findEmitter().platformKinds, Istio: o.Target == TargetIstio,
 		Namespace: o.Namespace, StrictKinds: o.StrictKinds,
 	}
 }
 
 // pipelineSettings are those of package pipeline.
-func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
+func (o *Options) pipelineSettings() pipeline.Settings {
 	s := pipeline.Settings{
 		ControlPlane: o.Target.findController(), PlatformBackends: o.Target.findEmitter().platformBackends,
-		Bind: settings.bind, Budget: o.budget(), Apart: o.areApart(), AssumeClass: o.AssumeClass,
-		ExternalNames: o.ExternalNames, Zone: o.Zone, Own: []netip.AddrPort{settings.admin},
-		Policy: o.policyOptions(settings), LocalClients: o.LocalClients,
+		Bind: o.bind, Budget: o.budget(), Apart: o.areApart(), AssumeClass: o.AssumeClass,
+		ExternalNames: o.ExternalNames, Zone: o.Zone, Own: []netip.AddrPort{o.admin},
+		Policy: o.policyOptions(), LocalClients: o.LocalClients,
 		WithoutPods: o.Target != TargetEnvoy, NamePods: o.Target == TargetEnvoy && o.AccessLog,
 	}
 	if o.Envoy != nil {
@@ -222,9 +239,9 @@ func (o *Options) pipelineSettings(settings parsedOptions) pipeline.Settings {
 }
 
 // policyOptions are those of package policy.
-func (o *Options) policyOptions(settings parsedOptions) policy.Options {
+func (o *Options) policyOptions() policy.Options {
 	return policy.Options{
-		Release: settings.release, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
+		Release: o.release, ClassPolicies: o.ClassPolicyNamespace, RejectPartial: o.PartialSplit == PartialReject,
 		ExternalControlPlane: o.Target.findController() != "", HidesTokens: o.Target != TargetIstio,
 		KnowsTermination: o.served() != nil, Logged: o.LoggedHeaders.Has,
 	}

@@ -13,12 +13,11 @@ import (
 )
 
 // parse fills in the defaults and parses what is more than text.
-func (o *Options) parse() (parsedOptions, error) {
+func (o *Options) parse() (err error) {
 	o.Target = cmp.Or(o.Target, TargetEnvoy)
 	o.Bind = cmp.Or(o.Bind, DefaultBind)
 	o.ClassPolicyNamespace = cmp.Or(o.ClassPolicyNamespace, DefaultClassPolicyNamespace)
 	o.PartialSplit = cmp.Or(o.PartialSplit, PartialAll)
-	var s parsedOptions
 	var errs []error
 	if o.PartialSplit != PartialAll && o.PartialSplit != PartialReject {
 		errs = append(errs, fmt.Errorf("partial split: Unsupported value: %q: supported values: %q, %q",
@@ -27,16 +26,15 @@ func (o *Options) parse() (parsedOptions, error) {
 	switch o.GatewayAPI {
 	case "":
 	case sessionapi.Release16.String():
-		s.release = sessionapi.Release16
+		o.release = sessionapi.Release16
 	case sessionapi.Release17.String():
-		s.release = sessionapi.Release17
+		o.release = sessionapi.Release17
 	default:
 		errs = append(errs, fmt.Errorf("gateway API: Unsupported value: %q: supported values: %q, %q",
 			o.GatewayAPI, sessionapi.Release16, sessionapi.Release17))
 	}
-	errs = append(errs, o.checkTelemetry(), o.parseTarget(&s))
-	var err error
-	if s.bind, err = netip.ParseAddr(o.Bind); err != nil || s.bind.Zone() != "" {
+	errs = append(errs, o.checkTelemetry(), o.parseTarget())
+	if o.bind, err = netip.ParseAddr(o.Bind); err != nil || o.bind.Zone() != "" {
 		errs = append(errs, fmt.Errorf("bind address: Invalid value: %q: must be an IP address", o.Bind))
 	}
 	for _, pattern := range o.ExternalNames {
@@ -45,7 +43,7 @@ func (o *Options) parse() (parsedOptions, error) {
 				"or \"*\"", pattern))
 		}
 	}
-	return s, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // checkTelemetry refuses settings of access logs that would have no effect, and tickets where others make the routes:
@@ -64,7 +62,7 @@ func (o *Options) checkTelemetry() error {
 }
 
 // parseTarget checks the target and the options that it alone has.
-func (o *Options) parseTarget(s *parsedOptions) error {
+func (o *Options) parseTarget() error {
 	if err := o.Target.validate(); err != nil {
 		return err
 	}
@@ -79,13 +77,13 @@ func (o *Options) parseTarget(s *parsedOptions) error {
 			o.Target))
 	}
 	if parse := o.Target.findEmitter().parse; parse != nil {
-		errs = append(errs, parse(o, s))
+		errs = append(errs, parse(o))
 	}
 	return errors.Join(errs...)
 }
 
 // parseEnvoy completes and checks the options of TargetEnvoy.
-func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
+func (o *Options) parseEnvoy() (err error) {
 	own := ptr.Deref(o.Envoy, EnvoyOptions{})
 	o.Envoy, own.Admin = &own, cmp.Or(own.Admin, DefaultAdmin)
 	var errs []error
@@ -95,10 +93,10 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 	if own.Admin == NoAdmin {
 		return errors.Join(errs...)
 	}
-	if s.admin, err = netip.ParseAddrPort(own.Admin); err != nil || s.admin.Port() == 0 {
+	if o.admin, err = netip.ParseAddrPort(own.Admin); err != nil || o.admin.Port() == 0 {
 		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be an IP address and a port, such as %s, "+
 			"or %s", own.Admin, DefaultAdmin, NoAdmin))
-	} else if own.AdminAll && !s.admin.Addr().IsLoopback() {
+	} else if own.AdminAll && !o.admin.Addr().IsLoopback() {
 		errs = append(errs, fmt.Errorf("admin address: Invalid value: %q: must be a loopback address where all pages are "+
 			"open", own.Admin))
 	}
@@ -109,7 +107,7 @@ func (o *Options) parseEnvoy(s *parsedOptions) (err error) {
 const anyURL = "https://example.com/limpet.wasm"
 
 // parseEnvoyGateway completes and checks the options of TargetEnvoyGateway.
-func (o *Options) parseEnvoyGateway(*parsedOptions) error {
+func (o *Options) parseEnvoyGateway() error {
 	own := ptr.Deref(o.EnvoyGateway, EnvoyGatewayOptions{})
 	if o.EnvoyGateway = &own; o.writesNothing && own.NativePath == "" {
 		own.WasmURL = cmp.Or(own.WasmURL, anyURL)
@@ -118,7 +116,7 @@ func (o *Options) parseEnvoyGateway(*parsedOptions) error {
 }
 
 // parseIstio completes and checks the options of TargetIstio.
-func (o *Options) parseIstio(*parsedOptions) error {
+func (o *Options) parseIstio() error {
 	own := ptr.Deref(o.Istio, IstioOptions{})
 	if o.Istio = &own; o.writesNothing && own.NativePath == "" {
 		own.WasmURL = cmp.Or(own.WasmURL, anyURL)

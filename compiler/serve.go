@@ -33,11 +33,7 @@ func emitServed(j *analysis, o *Options, r *Result) error {
 	for i := range gateways {
 		gateways[i].Telemetry = o.served().telemetryOf(gateways[i].Gateway)
 	}
-	settings := envoy.Settings{
-		ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256, Native: o.Envoy.Native,
-		Plugin: config, PluginJSON: text, ShardModule: o.Envoy.ShardModule, Logged: o.LoggedHeaders,
-	}
-	served, err := envoy.Serve(proxy.Clusters, settings, gateways)
+	served, err := envoy.Serve(proxy.Clusters, o.envoySettings(config, text), gateways)
 	r.Served, r.Draining, r.Until = served, proxy.Draining, proxy.Until
 	r.Pods, r.Unacknowledged = proxy.Pods, proxy.Unacknowledged
 	r.LongestUnused = plugin.LongestUnused(func(yield func(*policyconfig.Policy) bool) {
@@ -60,18 +56,17 @@ func (s *Served) keysOf(g *resource.Object[gatewayv1.Gateway]) *envoy.GatewayKey
 
 // splitter splits a configuration by Gateways, at a cost for each that depends on its own part alone.
 type splitter struct {
-	whole     *ir.Config
 	listeners map[string][]ir.Listener // by Gateway
-	clusters  map[string][]int         // their places, by name
+	clusters  map[string]ir.Cluster    // by name
 }
 
 func newSplitter(whole *ir.Config) *splitter {
-	s := &splitter{whole, map[string][]ir.Listener{}, map[string][]int{}}
+	s := &splitter{map[string][]ir.Listener{}, make(map[string]ir.Cluster, len(whole.Clusters))}
 	for _, l := range whole.Listeners {
 		s.listeners[l.Gateway] = append(s.listeners[l.Gateway], l)
 	}
-	for i := range whole.Clusters {
-		s.clusters[whole.Clusters[i].Name] = append(s.clusters[whole.Clusters[i].Name], i)
+	for _, c := range whole.Clusters {
+		s.clusters[c.Name] = c
 	}
 	return s
 }
@@ -93,20 +88,11 @@ func (s *splitter) split(gateway string) *ir.Config {
 			visit(site.Hosts, site.Stream)
 		}
 	}
-	own.Clusters = pick(s.whole.Clusters, s.clusters, clusters)
+	slices.Sort(clusters) // as they are in the whole
+	for _, name := range slices.Compact(clusters) {
+		if c, is := s.clusters[name]; is {
+			own.Clusters = append(own.Clusters, c)
+		}
+	}
 	return own
-}
-
-// pick gives the items of a list that have some names, in its order, each once.
-func pick[T any](list []T, places map[string][]int, names []string) []T {
-	var at []int
-	for _, name := range names {
-		at = append(at, places[name]...)
-	}
-	slices.Sort(at)
-	picked := []T{}
-	for _, i := range slices.Compact(at) {
-		picked = append(picked, list[i])
-	}
-	return picked
 }

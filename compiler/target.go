@@ -52,7 +52,7 @@ type emitter struct {
 	emit func(*analysis, *Options, *Result) error
 	// hasOptions says whether there are options of the target's own, and parse completes and checks them; nil for none.
 	hasOptions func(*Options) bool
-	parse      func(*Options, *parsedOptions) error
+	parse      func(*Options) error
 	// controller is the controllerName of the GatewayClasses of a target with a control plane of its own, which makes
 	// listeners, routes and clusters from the same objects; empty where limpet makes them.
 	controller gatewayv1.GatewayController
@@ -147,14 +147,10 @@ func emitEnvoy(j *analysis, o *Options, r *Result) error {
 	if err != nil {
 		return err
 	}
-	settings := envoy.Settings{
-		Admin: j.parsed.admin, AdminAll: o.Envoy.AdminAll, ModulePath: o.Envoy.ModulePath, ModuleSHA256: o.Envoy.ModuleSHA256,
-		Native: o.Envoy.Native, Plugin: config, PluginJSON: global, Logged: o.LoggedHeaders,
-	}
 	if err := emitPlugin(j, o, r); err != nil {
 		return err
 	}
-	bootstrap, err := envoy.Emit(j.Plan.Proxy, settings)
+	bootstrap, err := envoy.Emit(j.Plan.Proxy, o.envoySettings(config, global))
 	r.Files = append(r.Files, File{EnvoyFile, bootstrap})
 	return err
 }

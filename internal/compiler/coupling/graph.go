@@ -3,6 +3,7 @@
 package coupling
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
@@ -48,6 +49,10 @@ func NewGraph() *Graph {
 
 // Set puts a route into the graph, or gives it other couplings.
 func (g *Graph) Set(route object.Ref, n Node) {
+	was, is := g.nodes[route]
+	if is && slices.Equal(was.Hosts, n.Hosts) && slices.Equal(was.Keys, n.Keys) {
+		return
+	}
 	g.Remove(route)
 	g.nodes[route] = n
 	for _, h := range n.Hosts {
@@ -103,15 +108,9 @@ func (g *Graph) setNarrower(h Host, present bool) {
 	}
 }
 
-// Node gives what a route is coupled by.
-func (g *Graph) Node(route object.Ref) Node { return g.nodes[route] }
-
-// With gives the routes that have a key.
-func (g *Graph) With(key string) map[object.Ref]bool { return g.byKey[key] }
-
-// VisitMeeting visits the routes that have a host in common with another host: one of the hostname, of those that cover
+// visitMeeting visits the routes that have a host in common with another host: one of the hostname, of those that cover
 // it and of those that it covers.
-func (g *Graph) VisitMeeting(host Host, visit func(map[object.Ref]bool)) {
+func (g *Graph) visitMeeting(host Host, visit func(map[object.Ref]bool)) {
 	for _, h := range host.seen() {
 		for _, name := range gateway.Coverings(h.Name) {
 			visit(g.byHost[Host{h.Where, name}])
@@ -134,7 +133,7 @@ func (g *Graph) Component(route object.Ref) []object.Ref {
 		for _, h := range n.Hosts {
 			if !w.hosts[h] {
 				w.hosts[h] = true
-				g.VisitMeeting(h, w.add)
+				g.visitMeeting(h, w.add)
 			}
 		}
 		for _, k := range n.Keys {

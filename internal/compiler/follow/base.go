@@ -14,7 +14,7 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/loadbalancing"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
-	"github.com/limpet-proxy/limpet/internal/compiler/report"
+	"github.com/limpet-proxy/limpet/internal/compiler/policy"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 	"github.com/limpet-proxy/limpet/token"
 )
@@ -29,7 +29,8 @@ type base struct {
 	asked  map[key]bool
 	// shared is what groups have in common with it.
 	shared *pipeline.Shared
-	report report.Report
+	// attachments are those of policies that it reads for all.
+	attachments []policy.Attachment
 	// gateways are those whose proxies are served, in order.
 	gateways []gatewayName
 	// context has the objects that the base was made of, without routes of connections and what is behind them.
@@ -51,7 +52,7 @@ func (s *State) updateBase(m Environment) {
 		s.merged.setSites(now.listeners, func(string) bool { return true })
 	} else {
 		s.gone = append(s.gone, before.streams)
-		s.reported.count(&before.report, -1)
+		s.reported.count(before.streams.report, -1)
 		s.markBase(before, -1)
 		s.merged.countStreams(before, -1)
 		s.markPlaces(before.shared.Places, now.shared.Places)
@@ -62,7 +63,7 @@ func (s *State) updateBase(m Environment) {
 		s.merged.setSites(now.listeners, func(key string) bool { return others[key] })
 	}
 	s.marks.base = false // whatever was marked with the groups
-	s.reported.count(&now.report, 1)
+	s.reported.count(now.streams.report, 1)
 	s.markBase(now, 1)
 	s.merged.countStreams(now, 1)
 	if before == nil || before.context != now.context || !maps.Equal(before.streams.taken, now.streams.taken) {
@@ -70,24 +71,24 @@ func (s *State) updateBase(m Environment) {
 	}
 	if before == nil || !reflect.DeepEqual(before.listeners, now.listeners) ||
 		!slices.Equal(before.gateways, now.gateways) {
-		s.merged.listeners, s.merged.gatewayNames, s.merged.was.listeners = now.listeners, now.gateways, true
+		s.merged.was.listeners = true
 	}
 }
 
 // newBase compiles the objects that all routes may depend on, and the routes of connections.
 func (s *State) newBase(m Environment) *base {
 	context := s.objects.context
-	f := &base{context: context}
 	objects, asked := s.gatherStreams()
 	p, made := s.analyze(pipeline.Input{Objects: objects, Whole: &pipeline.Whole{
 		Objects: context, Targets: loadbalancing.Targets{Has: s.hasBalancingTarget, Absence: s.objects.absence},
 		HasService: func(key string) bool { return s.objects.services[key] != nil },
 		Services:   backendtls.Services{Find: s.objects.findService, Absence: s.objects.absence},
-	}}, m, &f.report)
-	f.streams, f.shared, f.listeners, f.asked = p, made.Shared, made.Plan.Proxy.Listeners, asked
-	f.routes = slices.Collect(maps.Keys(s.objects.streams))
-	f.gateways = s.listServed(p.status.Attachments.Gateways)
-	return f
+	}}, m)
+	return &base{
+		listeners: made.Plan.Proxy.Listeners, streams: p, routes: slices.Collect(maps.Keys(s.objects.streams)), asked: asked,
+		shared: made.Shared, attachments: made.Decisions.Attachments,
+		gateways: s.listServed(p.status.Attachments.Gateways), context: context,
+	}
 }
 
 // gatewayName is a Gateway's key and its [token.GatewayID]. The proxies of all Gateways together have the empty name.

@@ -15,10 +15,13 @@ import (
 
 // newNode is what a route is coupled by before anything is known of its cookies.
 func (s *State) newNode(route *gateway.Route) coupling.Node {
-	n := coupling.Node{Keys: listBackendKeys(route)}
+	n, names := coupling.Node{Keys: listBackendKeys(route)}, route.Value.Spec.Hostnames
+	if len(names) == 0 {
+		names = []gatewayv1.Hostname{"*"}
+	}
 	for _, place := range s.listPlaces(route) {
-		for _, name := range listHostnames(route) {
-			n.Hosts = append(n.Hosts, coupling.Host{Where: place, Name: name})
+		for _, name := range names {
+			n.Hosts = append(n.Hosts, coupling.Host{Where: place, Name: string(name)})
 		}
 	}
 	return n
@@ -67,20 +70,6 @@ func (s *State) takeListenerSets(gone, came []*resource.ListenerSet) {
 	}
 }
 
-// listHostnames lists those of a route: "*" if it gives none.
-func listHostnames(route *gateway.Route) []string {
-	if len(route.Value.Spec.Hostnames) == 0 {
-		return []string{"*"}
-	}
-	var all []string
-	for _, h := range route.Value.Spec.Hostnames {
-		if !slices.Contains(all, string(h)) {
-			all = append(all, string(h))
-		}
-	}
-	return all
-}
-
 // listBackendKeys lists the XBackends that a route leads to: they can have a session of their own, which routes share.
 func listBackendKeys(route *gateway.Route) (keys []string) {
 	visitBackends(route, func(ref gatewayv1.BackendRef, namespace string) {
@@ -112,25 +101,18 @@ func (s *State) coupleByCookies(added []*group) map[object.Ref]bool {
 		for _, ref := range g.routes {
 			n := s.newNode(s.objects.routes[ref])
 			addCookies(&n, g.part.cookies[ref])
-			if was := graph.Node(ref); !slices.Equal(was.Hosts, n.Hosts) || !slices.Equal(was.Keys, n.Keys) {
-				graph.Set(ref, n)
-			}
+			graph.Set(ref, n)
 		}
 	}
+	known := map[object.Ref]bool{}
 	for _, g := range added {
-		for ref, cookies := range g.part.cookies {
-			note := func(others map[object.Ref]bool) {
-				for other := range others {
-					if s.groups.byRoute[other] != g {
-						pending[ref], pending[other] = true, true
-					}
-				}
+		for ref := range g.part.cookies {
+			if known[ref] {
+				continue
 			}
-			for _, c := range cookies {
-				if c.Domain != "" {
-					note(graph.With(cookieKey(c)))
-				} else {
-					graph.VisitMeeting(cookieHost(c), note)
+			for _, other := range graph.Component(ref) {
+				if known[other] = true; s.groups.byRoute[other] != g {
+					pending[ref], pending[other] = true, true
 				}
 			}
 		}
@@ -141,17 +123,11 @@ func (s *State) coupleByCookies(added []*group) map[object.Ref]bool {
 // addCookies adds to what a route is coupled by.
 func addCookies(n *coupling.Node, cookies []policy.Cookie) {
 	for _, c := range cookies {
+		where := "cookie " + c.Name // which keeps those of each name apart; no Gateway's key has a space
 		if c.Domain != "" {
-			n.Keys = append(n.Keys, cookieKey(c))
+			n.Keys = append(n.Keys, where+";"+c.Domain)
 		} else {
-			n.Hosts = append(n.Hosts, cookieHost(c))
+			n.Hosts = append(n.Hosts, coupling.Host{Where: where, Name: c.Hostname})
 		}
 	}
-}
-
-func cookieKey(c policy.Cookie) string { return "cookie " + c.Name + ";" + c.Domain }
-
-// cookieHost keeps cookies of each name apart. No Gateway's key has a space.
-func cookieHost(c policy.Cookie) coupling.Host {
-	return coupling.Host{Where: "cookie " + c.Name, Name: c.Hostname}
 }

@@ -30,7 +30,7 @@ func (s *State) TakeDecided(rep *report.Report) (in status.Input, all bool) {
 		Objects: s.objectsOf(some, groups), Some: &status.Some{Refs: some, Attached: s.attachedOn(some)},
 		Decisions: &policy.Decisions{
 			AncestorLimit: ancestors.NewLimit(ancestors.Input{Attachments: noAttachments}, maps.Clone(s.ancestorLimits.reached)),
-			Attachments:   slices.Clone(s.base.streams.attachments),
+			Attachments:   slices.Clone(s.base.attachments),
 		},
 	}
 	for _, p := range in.Objects.SessionPolicies {

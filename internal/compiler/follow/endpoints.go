@@ -28,8 +28,8 @@ func (s *State) changeEndpoints(service string) {
 // these.
 func (s *State) updateEndpoints(m Environment) {
 	places, backends := s.findOther(m)
-	for g := range s.groups.temporary {
-		for at := range g.part.temporary {
+	for g, some := range s.groups.temporary {
+		for at := range some {
 			places.Add(g, at)
 		}
 	}
@@ -70,7 +70,7 @@ func (s *State) findOther(m Environment) (places index.Sets[*group, int], backen
 // depend on more than its slices.
 func (s *State) findBackends(key string) (backends map[string]*backend.Backend, known bool) {
 	o := s.objects
-	if len(o.local[key]) > 0 || s.selected.left[key] {
+	if s.mayBeAnywhere(key) {
 		return nil, false
 	}
 	backends = map[string]*backend.Backend{}
@@ -101,9 +101,8 @@ func (s *State) rechoose(g *group, places map[int]bool, backends map[string]*bac
 		now := c.Rechoose(backends, m.draining(), m.Owners)
 		s.merged.replaceCluster(c, &now)
 		*c = now
-		put(g.part.temporary, at, true, now.Remembered.IsTemporary())
+		s.groups.temporary.Set(g, at, now.Remembered.IsTemporary())
 	}
-	put(s.groups.temporary, g, true, len(g.part.temporary) > 0)
 }
 
 // listDestinations lists those that are ports of a Service.

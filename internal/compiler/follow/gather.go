@@ -171,7 +171,7 @@ func (g *gatherer) addService(name string) {
 		return
 	}
 	g.addContents(k.of.Namespace)
-	if len(o.local[name]) > 0 || g.from.selected.left[name] {
+	if g.from.mayBeAnywhere(name) {
 		g.ask(key{about: places})
 	}
 	if found := o.services[name]; found != nil {

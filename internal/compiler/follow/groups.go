@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/limpet-proxy/limpet/internal/compiler/index"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
@@ -24,12 +25,13 @@ type group struct {
 type groups struct {
 	all     map[*group]bool
 	byRoute map[object.Ref]*group
-	// temporary are those of which clusters change with time, or when proxies have taken the last ones over.
-	temporary map[*group]bool
+	// temporary are the places of their clusters whose hosts are others with time, or when proxies have taken the last
+	// ones over.
+	temporary index.Sets[*group, int]
 }
 
 func newGroups() groups {
-	return groups{all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, temporary: map[*group]bool{}}
+	return groups{all: map[*group]bool{}, byRoute: map[object.Ref]*group{}, temporary: index.Sets[*group, int]{}}
 }
 
 // updateGroups makes marked groups again.
@@ -121,7 +123,9 @@ func (s *State) countGroup(g *group, by int) {
 	}
 	put(s.added, g, true, present)
 	put(s.groups.all, g, true, present)
-	put(s.groups.temporary, g, true, present && len(g.part.temporary) > 0)
+	for i := range g.part.clusters {
+		s.groups.temporary.Set(g, i, present && g.part.clusters[i].Remembered.IsTemporary())
+	}
 	for _, ref := range g.routes {
 		put(s.groups.byRoute, ref, g, present)
 	}
@@ -130,6 +134,6 @@ func (s *State) countGroup(g *group, by int) {
 	}
 	s.ancestorLimits.count(g.part.reach, by)
 	s.merged.countPart(g.part, by)
-	s.markPart(g, by)
+	s.markPart(g.part, g.routes, slices.Values(g.part.asked), by)
 	s.reported.count(g.part.report, by)
 }

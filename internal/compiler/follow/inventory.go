@@ -65,9 +65,6 @@ func newInventory(controller gatewayv1.GatewayController) *inventory {
 	return o
 }
 
-// isTarget tells whether a policy that the base reads for all names an object as its target.
-func (o *inventory) isTarget(ref object.Ref) bool { return len(o.targetedBy[ref]) > 0 }
-
 // countVerifying counts an object in or out among those of a namespace that want hosts to show who they are, for that
 // takes Secrets or ConfigMaps.
 func (o *inventory) countVerifying(namespace string, verifies bool, by int) {
@@ -83,9 +80,10 @@ func (o *inventory) noteNamespace(namespace, key string) {
 
 // setContext takes in the objects that all routes may depend on.
 func (o *inventory) setContext(now *resource.Objects) {
-	o.context, o.views, o.namespaces = now, newViews(now), byName(now.Namespaces)
+	o.context, o.namespaces = now, byKey(now.Namespaces)
 	o.balancersIn, o.trafficIn = byNamespace(now.LoadBalancers), byNamespace(now.TrafficPolicies)
 	o.backendsIn, o.grantsIn, o.askedIn = byNamespace(now.Backends), byNamespace(now.Grants), byNamespace(now.AuthServices)
+	o.views = o.newViews()
 	o.setTargets()
 }
 

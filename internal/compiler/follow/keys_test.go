@@ -36,7 +36,7 @@ func loadWorld(t *testing.T) (sources []read.Source) {
 func newWorld(t *testing.T, apart bool) *State {
 	t.Helper()
 	s := New(Settings{Steps: pipeline.Settings{Bind: netip.MustParseAddr("0.0.0.0"), Apart: apart}})
-	if err := s.Set(loadWorld(t)); err != nil {
+	if err := s.store.Set(loadWorld(t)); err != nil {
 		t.Fatal(err)
 	}
 	files := func() []string { return slices.Sorted(s.Store().Names()) }
@@ -99,7 +99,7 @@ func TestAskersAreForgotten(t *testing.T) {
 		t.Fatal("no part asked for anything")
 	}
 	for _, name := range slices.Collect(s.Store().Names()) {
-		s.Remove(name)
+		s.store.Remove(name)
 	}
 	if err := s.Update(Environment{Files: func() []string { return nil }}); err != nil {
 		t.Fatal(err)

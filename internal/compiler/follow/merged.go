@@ -2,7 +2,6 @@ package follow
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -18,13 +17,11 @@ type merged struct {
 	assembly  envoy.Assembly
 	keys      policyconfig.Keys // of the assembly, as they were given
 	scopeKeys *envoy.ScopeKeys  // what proxies get in place of the assembly's keys; nil for nothing
-	listeners []ir.Listener
 	sites     map[string]*siteHosts
 	clusters  map[string]*sharedCluster
-	// gateways are what a server gives to their proxies, by their keys, which gatewayNames has in order.
-	gateways     map[string]*servedGateway
-	gatewayNames []gatewayName
-	policies     map[string]*policyconfig.Policy
+	gateways  map[string]*servedGateway // what a server gives to their proxies, by their keys
+	// unused counts the policies by the longest time for which their sessions go on without a request.
+	unused map[time.Duration]int
 	// draining, untils and pods are what clusters of parts remember, unacknowledged counts those that are not
 	// acknowledged, and podsAt has the uids of the pods at each address.
 	draining       map[ir.HostKey]int
@@ -32,10 +29,8 @@ type merged struct {
 	pods           counted[ir.PodAt]
 	podsAt         index.Sets[ir.HostKey, string]
 	unacknowledged int
-	// was is what hosts, clusters and policies were when the configuration was put together last.
+	// was is what hosts and clusters were when the configuration was put together last.
 	was earlierTexts
-	// longestUnused is the longest time for which a session of the policies goes on without a request.
-	longestUnused time.Duration
 }
 
 // earlierTexts is what was served last, of what may be another since; nil for nothing.
@@ -43,14 +38,10 @@ type earlierTexts struct {
 	listeners bool
 	hosts     earlier[hostKey, []byte]
 	clusters  earlier[string, *envoy.Cluster]
-	policies  earlier[string, *policyconfig.Policy]
 }
 
 func newEarlierTexts() earlierTexts {
-	return earlierTexts{
-		hosts: earlier[hostKey, []byte]{}, clusters: earlier[string, *envoy.Cluster]{},
-		policies: earlier[string, *policyconfig.Policy]{},
-	}
+	return earlierTexts{hosts: earlier[hostKey, []byte]{}, clusters: earlier[string, *envoy.Cluster]{}}
 }
 
 // listSites gives a listener's sites, in order.
@@ -64,7 +55,7 @@ func (m *merged) listSites(l ir.Listener) (all []keyedSite) {
 func newMerged(a envoy.Assembly) *merged {
 	return &merged{
 		assembly: a, sites: map[string]*siteHosts{}, clusters: map[string]*sharedCluster{},
-		policies: map[string]*policyconfig.Policy{}, gateways: map[string]*servedGateway{},
+		gateways: map[string]*servedGateway{}, unused: map[time.Duration]int{},
 		draining: map[ir.HostKey]int{}, untils: map[time.Time]int{}, pods: newCounted[ir.PodAt](),
 		podsAt: index.Sets[ir.HostKey, string]{}, was: newEarlierTexts(),
 	}
@@ -72,19 +63,18 @@ func newMerged(a envoy.Assembly) *merged {
 
 // setSites begins again with the sites of some Gateways.
 func (m *merged) setSites(listeners []ir.Listener, of func(gateway string) bool) {
-	for name, site := range m.sites {
-		if !of(site.of) {
+	for key, g := range m.gateways {
+		if !of(key) {
 			continue
 		}
-		for domain := range site.texts {
-			m.touchHost(hostKey{name, domain})
+		for _, site := range g.sites {
+			for _, domain := range slices.Concat(site.among, site.after) {
+				m.touchHost(hostKey{site.key, domain})
+			}
+			delete(m.sites, site.key)
 		}
-		for domain := range site.empty {
-			m.touchHost(hostKey{name, domain})
-		}
-		delete(m.sites, name)
+		delete(m.gateways, key)
 	}
-	maps.DeleteFunc(m.gateways, func(key string, _ *servedGateway) bool { return of(key) })
 	for _, l := range listeners {
 		if !of(l.Gateway) {
 			continue
@@ -97,10 +87,11 @@ func (m *merged) setSites(listeners []ir.Listener, of func(gateway string) bool)
 
 func (m *merged) addSite(l ir.Listener, s keyedSite) {
 	site := &siteHosts{
-		of: l.Gateway, gateway: m.findGateway(l.Gateway), clusters: newUsage(), empty: map[string]*ir.Host{},
-		texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{}, tallied: map[string]*envoy.HostText{},
+		name: s.Name, key: s.key, gateway: m.findGateway(l.Gateway), clusters: newUsage(), empty: map[string]*ir.Host{},
+		texts: map[string]*envoy.HostText{}, written: map[string]*envoy.HostText{}, keyed: map[string][]byte{},
+		tallied: map[string]*envoy.HostText{},
 	}
-	m.sites[s.key] = site
+	m.sites[s.key], site.gateway.sites = site, append(site.gateway.sites, site)
 	among, after := listEmptyHosts(l, s.Site)
 	for i := range among {
 		site.among = append(site.among, among[i].Domain)
@@ -151,9 +142,7 @@ func (m *merged) countPart(p *groupPart, by int) {
 		m.remember(&c.Remembered, by)
 	}
 	for i := range p.policies {
-		policy := &p.policies[i]
-		m.was.policies.note(policy.Name, m.policies[policy.Name])
-		put(m.policies, policy.Name, policy, present)
+		count(m.unused, p.policies[i].LongestUnused(), by)
 	}
 }
 
@@ -199,24 +188,16 @@ func (m *merged) finish() error {
 	return err
 }
 
-// finishHosts brings the orders of hosts up to date, and writes those that are there without any route.
-func (m *merged) finishHosts() error {
-	bySite := map[string][]string{}
+// finishHosts brings the sites up to date of which hosts were touched.
+func (m *merged) finishHosts() (err error) {
+	touched := map[*siteHosts][]string{}
 	for key := range m.was.hosts {
 		if site := m.sites[key.site]; site != nil {
-			domains := bySite[key.site]
-			if !slices.Contains(site.after, key.domain) {
-				domains = append(domains, key.domain)
-			}
-			bySite[key.site] = domains // also without a new one: the site is touched
+			touched[site] = append(touched[site], key.domain)
 		}
 	}
-	for name, domains := range bySite {
-		site := m.sites[name]
-		isThere := func(d string) bool { return site.empty[d] != nil || site.texts[d] != nil }
-		site.among = mendOrder(site.among, domains, isThere, gateway.BySpecificity)
+	for site, domains := range touched {
+		err = cmp.Or(err, site.finish(m.assembly, domains))
 	}
-	err := m.writeEmptyHosts()
-	m.chooseForms(bySite)
 	return err
 }

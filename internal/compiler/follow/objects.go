@@ -75,11 +75,16 @@ func (s *State) takeTargets(some *resource.Objects, present bool) {
 		} else {
 			s.objects.targets.Remove(e)
 		}
-		for p := range s.objects.policiesAt[e.Ref] {
-			s.marks.policies[p] = true
-		}
-		s.marks.base = s.marks.base || s.objects.isTarget(e.Ref)
+		s.changeTarget(e.Ref)
 	})
+}
+
+// changeTarget marks the policies that name an object as their target.
+func (s *State) changeTarget(ref object.Ref) {
+	for p := range s.objects.policiesAt[ref] {
+		s.marks.policies[p] = true
+	}
+	s.marks.base = s.marks.base || len(s.objects.targetedBy[ref]) > 0
 }
 
 // takeRoute marks a route, which becomes part of a group then, or of the base if it is for connections.
@@ -151,6 +156,12 @@ func (s *State) takeSlice(o *endpointSlice, present bool) {
 	s.objects.local.Set(key, o.Ref(), present && s.mayLeadToLocal(o))
 }
 
+// mayBeAnywhere tells whether the hosts of a Service may be at any address, so that they depend on where endpoints may
+// be: one leads to Envoy's own machine, or is a pod that the Service has left.
+func (s *State) mayBeAnywhere(service string) bool {
+	return len(s.objects.local[service]) > 0 || len(s.selected.now.LeftBy(service)) > 0
+}
+
 // mayLeadToLocal reports whether a slice has hosts that may be on Envoy's own machine: a name, for which that is not
 // known, too.
 func (s *State) mayLeadToLocal(o *endpointSlice) bool {
@@ -188,10 +199,7 @@ func (s *State) takePolicy(p *sessionPolicy, present bool) {
 func (s *State) takeRefused(ref object.Ref, present bool) {
 	put(s.objects.refused, ref, true, present)
 	s.objects.targets.SetRefused(ref, present)
-	for p := range s.objects.policiesAt[ref] {
-		s.marks.policies[p] = true
-	}
-	s.marks.base = s.marks.base || s.objects.isTarget(ref)
+	s.changeTarget(ref)
 }
 
 // takeContext takes in what is left: objects that all routes may depend on.

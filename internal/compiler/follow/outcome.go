@@ -25,10 +25,7 @@ func (s *State) Finish() (warnings []report.Problem, otherStatuses bool, err err
 // Draining are the hosts that terminate, and the time at which the same objects come to something else, if there is
 // one.
 func (s *State) Draining() (hosts []ir.HostKey, until time.Time) {
-	for at := range s.merged.draining {
-		hosts = append(hosts, at)
-	}
-	slices.SortFunc(hosts, ir.HostKey.Compare)
+	hosts = slices.SortedFunc(maps.Keys(s.merged.draining), ir.HostKey.Compare)
 	for u := range s.merged.untils {
 		if until.IsZero() || u.Before(until) {
 			until = u
@@ -66,8 +63,8 @@ func (s *State) IsUnacknowledged() bool { return s.merged.unacknowledged > 0 }
 // HasPrivateKeys reports whether the configuration holds private keys of certificates.
 func (s *State) HasPrivateKeys() bool {
 	showsSome := func(l ir.Listener) bool { return len(l.ClientCertificates) > 0 }
-	return slices.ContainsFunc(s.merged.listeners, ir.Listener.HasPrivateKeys) ||
-		slices.ContainsFunc(s.merged.listeners, showsSome) && s.merged.showsClient()
+	return slices.ContainsFunc(s.base.listeners, ir.Listener.HasPrivateKeys) ||
+		slices.ContainsFunc(s.base.listeners, showsSome) && s.merged.showsClient()
 }
 
 // showsClient reports whether hosts of some cluster are shown a certificate.
@@ -80,27 +77,16 @@ func (m *merged) showsClient() bool {
 	return false
 }
 
-// Size is how many results are kept of a step.
-type Size struct {
-	Step    string
-	Entries int
-}
-
-// Sizes tells how much is kept: nothing that the objects at hand do not need.
-func (s *State) Sizes() []Size {
+// Sizes tells how much is kept, by what it is: nothing that the objects at hand do not need.
+func (s *State) Sizes() map[string]int {
 	texts := 0
 	for _, site := range s.merged.sites {
 		texts += len(site.texts) + len(site.written)
 	}
-	return []Size{
-		{"followed objects", s.store.Count()},
-		{"groups of routes", len(s.groups.all)},
-		{"texts of virtual hosts", texts},
-		{"texts of clusters", len(s.merged.clusters)},
-		{"session policies", len(s.merged.policies)},
-		{"attached policies", len(s.attached)},
-		{"keys of objects", len(s.askers)},
-		{"coupled routes", s.objects.graph.Len()},
-		{"warnings", len(s.reported.now)},
+	return map[string]int{
+		"followed objects": s.store.Count(), "groups of routes": len(s.groups.all), "texts of virtual hosts": texts,
+		"texts of clusters": len(s.merged.clusters), "lifetimes of sessions": len(s.merged.unused),
+		"attached policies": len(s.attached), "keys of objects": len(s.askers), "coupled routes": s.objects.graph.Len(),
+		"warnings": len(s.reported.now),
 	}
 }

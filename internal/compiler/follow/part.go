@@ -22,8 +22,6 @@ type groupPart struct {
 	asked    []key
 	hosts    []hostText
 	clusters []lower.Cluster
-	// temporary are the places of those whose hosts are others with time, or when proxies have taken the last ones over.
-	temporary map[int]bool
 	// destinations are what routes lead to.
 	destinations []lower.Destination
 	policies     []policyconfig.Policy
@@ -34,10 +32,8 @@ type groupPart struct {
 	soleHosts    gateway.SoleHosts
 	held         policy.HeldNames
 	sessions     *policy.Sessions
-	// status is for the statuses of objects, and attachments are those of policies that the base has.
-	status      status.Part
-	attachments []policy.Attachment
-	err         error
+	status       status.Part // for the statuses of objects
+	err          error
 }
 
 // hostKey names a virtual host: the site that it is of, and its domain.
@@ -58,8 +54,8 @@ func newStepCaches() stepCaches { return stepCaches{pipeline.NewCache(), envoy.N
 
 // analyze takes the steps before the emitter for a part of the input. Without what parts share it is the base's, which
 // makes that.
-func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*groupPart, *pipeline.Part) {
-	p, isBase := &groupPart{report: rep}, in.Shared == nil
+func (s *State) analyze(in pipeline.Input, m Environment) (*groupPart, *pipeline.Part) {
+	p, isBase := &groupPart{report: &report.Report{}}, in.Shared == nil
 	in.Settings, in.Targets = s.settings.Steps, s.objects.targets
 	in.Listening, in.HeldNames = s.listening, s.holders.names
 	in.Layout = s.layout.Layout
@@ -71,20 +67,13 @@ func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*
 		}
 		return ancestors.NewLimit(reaching, s.ancestorLimits.reached)
 	}
-	made := pipeline.Run(in, rep)
+	made := pipeline.Run(in, p.report)
 	p.clusters, p.destinations, p.policies = made.Clusters, made.Destinations, made.Config.Policies
-	p.temporary = map[int]bool{}
-	for i := range p.clusters {
-		put(p.temporary, i, true, p.clusters[i].Remembered.IsTemporary())
-	}
 	p.cookies = s.listCookies(made.Decisions)
 	p.soleHosts, p.sessions = made.Topology.SoleHosts(), made.Decisions.Sessions()
 	p.status = status.Part{
 		Attachments: made.Topology.Attachments, Paths: made.Decisions.Paths, Renames: made.Decisions.Renames,
 		Traffic: made.Traffic,
-	}
-	if isBase {
-		p.attachments = made.Decisions.Attachments
 	}
 	if s.settings.KeepHolders {
 		p.held = made.Decisions.HeldNames()
@@ -96,8 +85,8 @@ func (s *State) analyze(in pipeline.Input, m Environment, rep *report.Report) (*
 func (s *State) compile(g *group, m Environment) *groupPart {
 	objects, asked := s.gather(g.routes)
 	p, made := s.analyze(pipeline.Input{
-		Objects: objects, Shared: s.base.shared, Cache: g.caches.steps, WithoutStreams: true,
-	}, m, &report.Report{})
+		Objects: objects, Shared: s.base.shared, Cache: g.caches.steps,
+	}, m)
 	p.asked = asked
 	p.hosts, p.err = s.renderHosts(made.Plan.Proxy.Listeners, g.caches.rendered)
 	memo.Sweep(append(g.caches.steps.Steps(), g.caches.rendered))

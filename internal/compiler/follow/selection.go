@@ -15,10 +15,8 @@ type selected struct {
 	// keeping are the policies that keep pods: without any nothing is known of them.
 	keeping map[*sessionPolicy]bool
 	// stale says that objects have changed on which it depends.
-	stale bool
-	// now is what groups are made of, and left are the Services that have left pods.
-	now    *backend.Selection
-	left   map[string]bool
+	stale  bool
+	now    *backend.Selection // what groups are made of
 	report report.Report
 }
 
@@ -58,10 +56,6 @@ func (s *State) updateSelection(m Environment) {
 	s.selected.now = m.Selection.Follow(input, m.Now)
 	for _, service := range before.ListChanged(s.selected.now) {
 		visitEndpoints(service, s.change)
-	}
-	s.selected.left = map[string]bool{}
-	for _, service := range (*backend.Selection)(nil).ListChanged(s.selected.now) {
-		s.selected.left[service] = true
 	}
 	s.reported.count(&s.selected.report, -1)
 	s.selected.report = report.Report{}

@@ -18,8 +18,9 @@ import (
 type servedGateway struct {
 	listeners []ir.Listener   // of last
 	telemetry envoy.Telemetry // of last
-	clusters  usage
 	last      *envoy.Served
+	clusters  usage
+	sites     []*siteHosts // of its listeners, in order
 	// keys are what its proxies have in place of a ring; nil where they have one. assembly is of the keys that they have.
 	keys     *envoy.GatewayKeys
 	assembly envoy.Assembly
@@ -64,8 +65,13 @@ func (u *usage) update() (changed bool) {
 	return true
 }
 
-// LongestUnused is the longest time for which a session of what is served goes on without a request.
-func (s *State) LongestUnused() time.Duration { return s.merged.longestUnused }
+// LongestUnused is the longest time for which a session goes on without a request.
+func (s *State) LongestUnused() (longest time.Duration) {
+	for unused := range s.merged.unused {
+		longest = max(longest, unused)
+	}
+	return longest
+}
 
 // Served is what a server gives to the proxies of each Gateway. What has not changed since the last time is the same
 // value. Scopes, if there is something, takes the place of the keys. Telemetry says what the proxies of a Gateway log
@@ -78,11 +84,11 @@ func (s *State) Served(
 		return nil, err
 	}
 	stale, listeners := m.findStale(), map[string][]ir.Listener{}
-	for _, l := range m.listeners {
+	for _, l := range s.base.listeners {
 		listeners[l.Gateway] = append(listeners[l.Gateway], l)
 	}
-	all := make([]*envoy.Served, len(m.gatewayNames))
-	for i, name := range m.gatewayNames {
+	all := make([]*envoy.Served, len(s.base.gateways))
+	for i, name := range s.base.gateways {
 		g := m.findGateway(name.key)
 		if err := m.setGatewayKeys(g, name.id); err != nil {
 			return nil, err
@@ -91,9 +97,6 @@ func (s *State) Served(
 			return nil, err
 		}
 		all[i] = g.last
-	}
-	if stale.policies {
-		m.longestUnused = plugin.LongestUnused(maps.Values(m.policies))
 	}
 	m.was = newEarlierTexts()
 	return all, nil
@@ -115,14 +118,20 @@ func (m *merged) setKeys(keys policyconfig.Keys, scopes *envoy.ScopeKeys) error 
 	return err
 }
 
-// setGatewayKeys gives a Gateway its part of the keys.
+// setGatewayKeys gives a Gateway its part of the keys. With others its routes are packed again.
 func (m *merged) setGatewayKeys(g *servedGateway, id string) (err error) {
+	was := g.keys
 	switch {
 	case m.scopeKeys == nil:
 		g.keys, g.assembly = nil, m.assembly
 	case !g.keys.AreOf(m.scopeKeys, id):
 		g.keys = m.scopeKeys.Of(id)
 		g.assembly, err = m.assembly.WithKeys(g.keys)
+	}
+	if g.keys != was {
+		for _, site := range g.sites {
+			site.forgetRoutes()
+		}
 	}
 	return err
 }
@@ -148,7 +157,7 @@ func (m *merged) serveGateway(
 	routes := was.Routes
 	if isOther || s.touched || g.packed != g.keys {
 		var err error
-		if routes, err = m.packRoutes(g, listeners, next.Sharded, s); err != nil {
+		if routes, err = g.packRoutes(next.Sharded, s); err != nil {
 			return err
 		}
 		g.packed = g.keys
@@ -156,7 +165,7 @@ func (m *merged) serveGateway(
 	sameRoutes := slices.Equal(routes, was.Routes)
 	if !sameRoutes || isOther {
 		next.Routes = routes
-		m.addShards(&next, listeners)
+		g.addShards(&next)
 	}
 	otherClusters := m.patchClusters(g, &next, s)
 	if !otherClusters && sameRoutes && !isOther {
@@ -176,38 +185,33 @@ func (g *servedGateway) hasOtherBase(marked bool, listeners []ir.Listener, telem
 		string(g.last.PluginJSON) != string(g.assembly.Settings.PluginJSON)
 }
 
-// packRoutes gives the routes of a Gateway's listeners, of which those are made again that have changed, with those of
+// packRoutes gives the routes of a Gateway's sites, of which those are made again that have changed, with those of
 // shards where sites have some.
-func (m *merged) packRoutes(
-	g *servedGateway, listeners []ir.Listener, sharded map[string]bool, changed *stale,
-) (all []*envoy.Packed, err error) {
-	for _, l := range listeners {
-		for _, s := range m.listSites(l) {
-			hosts := m.sites[s.key]
-			if changed.sites[s.key] || hosts.routes == nil || hosts.keyed.keys != g.keys ||
-				(hosts.shards != nil) != sharded[s.Name] {
-				hosts.clusters.update()
-				if sharded[s.Name] {
-					err = hosts.packShards(g, s.Name, changed.hosts[s.key])
-				} else {
-					err = hosts.packWhole(g, s.Name)
-				}
-				if err != nil {
-					return nil, err
-				}
+func (g *servedGateway) packRoutes(sharded map[string]bool, changed *stale) (all []*envoy.Packed, err error) {
+	for _, s := range g.sites {
+		hosts, isSharded := changed.hosts[s.key], sharded[s.name]
+		if s.routes == nil || len(hosts) > 0 || (s.shards != nil) != isSharded {
+			s.clusters.update()
+			if isSharded {
+				err = s.packShards(g, hosts)
+			} else {
+				err = s.packWhole(g)
 			}
-			all = append(all, hosts.routes)
+			if err != nil {
+				return nil, err
+			}
 		}
+		all = append(all, s.routes)
 	}
 	return all, nil
 }
 
 // packWhole packs a site's table, of which no shard has a part.
-func (s *siteHosts) packWhole(g *servedGateway, siteName string) error {
+func (s *siteHosts) packWhole(g *servedGateway) error {
 	s.shards = nil
-	texts, err := s.list(g.keys)
+	texts, err := s.listTexts(slices.Concat(s.among, s.after), g.keys)
 	if err == nil {
-		s.routes, err = g.assembly.PackRoutes(siteName, texts, s.sessions, s.clusters.names)
+		s.routes, err = g.assembly.PackRoutes(s.name, texts, s.sessions, s.clusters.names)
 	}
 	return err
 }

@@ -29,11 +29,17 @@ func (m *merged) clusterText(name string) *envoy.Cluster {
 	return nil
 }
 
-// setCluster notes what a cluster is. It is written again if it is another.
+// setCluster notes what a cluster is. It is written again if it is another, or its hosts alone if nothing else is.
 func (m *merged) setCluster(now *ir.Cluster) {
-	if known := m.clusters[now.Name]; !reflect.DeepEqual(&known.config, now) {
-		known.config, known.text, known.before = *now, nil, nil
+	known := m.clusters[now.Name]
+	if reflect.DeepEqual(&known.config, now) {
+		return
 	}
+	before := cmp.Or(known.text, known.before)
+	if !known.config.HasOtherHosts(now) {
+		before = nil
+	}
+	known.config, known.text, known.before = *now, nil, before
 }
 
 // replaceCluster puts a cluster of a part in the place of the one that it was.
@@ -41,19 +47,7 @@ func (m *merged) replaceCluster(was, now *lower.Cluster) {
 	m.remember(&now.Remembered, 1)
 	m.remember(&was.Remembered, -1)
 	m.touchCluster(now.Name)
-	m.setHosts(&now.Cluster)
-}
-
-// setHosts is setCluster for a cluster that may have other hosts. Only these are written again if that is all.
-func (m *merged) setHosts(now *ir.Cluster) {
-	known := m.clusters[now.Name]
-	before := cmp.Or(known.text, known.before)
-	if !known.config.HasOtherHosts(now) {
-		before = nil
-	}
-	if m.setCluster(now); known.text == nil {
-		known.before = before
-	}
+	m.setCluster(&now.Cluster)
 }
 
 // writeClusters writes those of some names that are not written.

@@ -2,8 +2,10 @@ package follow
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/emit/envoy"
+	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 )
 
@@ -16,9 +18,8 @@ type keyedSite struct {
 
 // siteHosts are the virtual hosts of a site.
 type siteHosts struct {
-	of string // the key of its Gateway; empty where Gateways share listeners
-	// gateway is what that one serves, clusters are those that its routes lead to, and routes is how these were packed
-	// last.
+	name, key string // as in keyedSite
+	// gateway is that of its Gateway, clusters are those that its routes lead to, and routes is how these were packed.
 	gateway  *servedGateway
 	clusters usage
 	routes   *envoy.Packed      // nil for none
@@ -27,8 +28,8 @@ type siteHosts struct {
 	empty   map[string]*ir.Host // those that are there without any route
 	texts   map[string]*envoy.HostText
 	written map[string]*envoy.HostText // of empty
-	keyed   keyedHosts
-	among   []string // domains, the more specific first
+	keyed   map[string][]byte          // with the keys of their scopes; without those that were not asked for
+	among   []string                   // domains, the more specific first
 	after   []string
 	// sessions says that most routes have some, on which the texts depend: tally counts them, and tallied has the hosts in
 	// it.
@@ -54,6 +55,10 @@ func (s *siteHosts) host(domain string) *envoy.HostText {
 // recount counts the routes of a host again that have sessions, and the clusters that it leads to.
 func (s *siteHosts) recount(domain string) {
 	was, now := s.tallied[domain], s.host(domain)
+	if was == now {
+		return
+	}
+	delete(s.keyed, domain)
 	if was != nil {
 		s.count(was, -1)
 	}
@@ -72,34 +77,67 @@ func (s *siteHosts) count(h *envoy.HostText, by int) {
 	s.gateway.clusters.count(h.Clusters, by)
 }
 
-// chooseForms gives the hosts of a site the form of which most of its routes are, once all are written.
-func (m *merged) chooseForms(sites map[string][]string) {
-	for key := range m.was.hosts {
-		if site := m.sites[key.site]; site != nil {
-			site.recount(key.domain)
-		}
+// finish brings the order of the hosts up to date, and gives them the form of which most of their routes are, where
+// hosts of some domains may be others.
+func (s *siteHosts) finish(a envoy.Assembly, touched []string) error {
+	isAfter := func(d string) bool { return slices.Contains(s.after, d) }
+	isThere := func(d string) bool { return s.empty[d] != nil || s.texts[d] != nil }
+	s.among = mendOrder(s.among, slices.DeleteFunc(slices.Clone(touched), isAfter), isThere, gateway.BySpecificity)
+	err := s.writeEmpty(a)
+	for _, domain := range touched {
+		s.recount(domain)
 	}
-	for name := range sites {
-		site := m.sites[name]
-		if most := site.tally.Most(); most != site.sessions {
-			site.sessions, site.routes, site.shards = most, nil, nil // to be packed again
-		}
+	if most := s.tally.Most(); most != s.sessions {
+		s.sessions = most
+		s.forgetRoutes()
 	}
+	return err
 }
 
-// writeEmptyHosts writes the hosts that are there without any route, once.
-func (m *merged) writeEmptyHosts() error {
-	for name, site := range m.sites {
-		for domain, h := range site.empty {
-			if site.written[domain] != nil {
-				continue
-			}
-			texts, err := m.assembly.RenderHosts(nil, envoy.Site{Name: name, Hosts: []ir.Host{*h}})
-			if err != nil {
-				return err
-			}
-			site.written[domain] = &texts[0]
+// forgetRoutes has the routes packed again, of other texts.
+func (s *siteHosts) forgetRoutes() {
+	s.routes, s.shards, s.keyed = nil, nil, map[string][]byte{}
+}
+
+// listTexts gives what there is of some domains, nil for none, with the keys of their scopes if these travel. Texts
+// that have not changed are the same ones as the last time.
+func (s *siteHosts) listTexts(domains []string, keys *envoy.GatewayKeys) ([][]byte, error) {
+	texts := make([][]byte, len(domains))
+	var missing []envoy.WrittenHost
+	var at []int
+	for i, domain := range domains {
+		h := s.host(domain)
+		if h == nil {
+			continue
 		}
+		texts[i] = h.Text(s.sessions)
+		if keys == nil {
+			continue
+		}
+		if keyed := s.keyed[domain]; keyed != nil {
+			texts[i] = keyed
+		} else {
+			missing, at = append(missing, envoy.WrittenHost{Content: texts[i], Scopes: h.Scopes}), append(at, i)
+		}
+	}
+	written, err := keys.AddKeys(missing)
+	for i, content := range written {
+		s.keyed[domains[at[i]]], texts[at[i]] = content, content
+	}
+	return texts, err
+}
+
+// writeEmpty writes the hosts that are there without any route, once.
+func (s *siteHosts) writeEmpty(a envoy.Assembly) error {
+	for domain, h := range s.empty {
+		if s.written[domain] != nil {
+			continue
+		}
+		texts, err := a.RenderHosts(nil, envoy.Site{Name: s.key, Hosts: []ir.Host{*h}})
+		if err != nil {
+			return err
+		}
+		s.written[domain] = &texts[0]
 	}
 	return nil
 }

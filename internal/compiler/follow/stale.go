@@ -2,15 +2,16 @@ package follow
 
 import (
 	"bytes"
-	"reflect"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/index"
 )
 
 // stale is what has changed since the configuration was put together last.
 type stale struct {
-	listeners, policies bool
-	sites               map[string]bool
-	hosts               map[string]map[string]bool // domains, by site
-	// touched says that there are hosts or sites that may have changed.
+	listeners bool
+	// hosts are the domains of those that have changed, by their site's key, and touched says that there are hosts or
+	// sites that may have.
+	hosts   index.Sets[string, string]
 	touched bool
 	// settings and endpoints are the clusters of which these have changed, and apart says that one of them has endpoints
 	// apart from it and had none, or the reverse.
@@ -21,15 +22,12 @@ type stale struct {
 // findStale finds that.
 func (m *merged) findStale() *stale {
 	s := &stale{
-		listeners: m.was.listeners, sites: map[string]bool{}, hosts: map[string]map[string]bool{},
+		listeners: m.was.listeners, hosts: index.Sets[string, string]{},
 		touched: m.was.listeners || len(m.was.hosts) > 0,
-	}
-	for name, was := range m.was.policies {
-		s.policies = s.policies || !reflect.DeepEqual(was, m.policies[name])
 	}
 	for key, was := range m.was.hosts {
 		if !bytes.Equal(was, m.text(key)) {
-			s.noteHost(key)
+			s.hosts.Add(key.site, key.domain)
 		}
 	}
 	for name, was := range m.was.clusters {
@@ -46,11 +44,4 @@ func (m *merged) findStale() *stale {
 		s.apart = s.apart || (was.Endpoints == nil) != (now.Endpoints == nil)
 	}
 	return s
-}
-
-func (s *stale) noteHost(key hostKey) {
-	if s.hosts[key.site] == nil {
-		s.hosts[key.site] = map[string]bool{}
-	}
-	s.sites[key.site], s.hosts[key.site][key.domain] = true, true
 }

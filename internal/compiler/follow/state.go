@@ -29,7 +29,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/parallel"
 	"github.com/limpet-proxy/limpet/internal/compiler/pipeline"
 	"github.com/limpet-proxy/limpet/internal/compiler/policy"
-	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/resource"
 )
@@ -93,46 +92,26 @@ type State struct {
 // New makes a state without objects.
 func New(s Settings) *State {
 	known := newStatuses()
-	return &State{
-		settings: s, store: resource.NewStore(s.Admission), objects: newInventory(s.Controller), marks: newMarks(),
+	state := &State{
+		settings: s, objects: newInventory(s.Controller), marks: newMarks(),
 		groups: newGroups(), askers: index.Sets[key, *group]{}, attached: map[*sessionPolicy]attachment{},
 		selected: newSelected(), merged: newMerged(s.Envoy), reported: newReported(known.mark),
 		ancestorLimits: newAncestorLimits(), layout: newLayout(), holders: newHolders(),
 		added: map[*group]bool{}, statuses: known,
 	}
+	state.store = resource.NewStore(s.Admission, state.reported.count)
+	return state
 }
 
-// Store has the sources.
+// Store has the sources. What changes there the state takes over with Update.
 func (s *State) Store() *resource.Store { return s.store }
-
-// Set takes in sources that may be new or have changed. The state takes them over with Update.
-func (s *State) Set(sources []read.Source) error {
-	names := map[string]bool{} // one may be there twice
-	for _, source := range sources {
-		names[source.Name] = true
-	}
-	for name := range names {
-		s.reported.count(s.store.ReportOf(name), -1)
-	}
-	err := s.store.Set(sources)
-	for name := range names {
-		s.reported.count(s.store.ReportOf(name), 1)
-	}
-	return err
-}
-
-// Remove takes a source out.
-func (s *State) Remove(name string) {
-	s.reported.count(s.store.ReportOf(name), -1)
-	s.store.Remove(name)
-}
 
 // Update brings everything up to date with the objects. The error is a fault of this program.
 func (s *State) Update(m Environment) error {
 	if m.Owners == nil {
 		m.Owners = lower.Owners{}
 	}
-	if err := s.store.ResolveNames(m.Files, s.reported.count); err != nil {
+	if err := s.store.ResolveNames(m.Files); err != nil {
 		return err
 	}
 	take := s.take
@@ -199,18 +178,13 @@ func (s *State) attach(p *sessionPolicy) attachment {
 	return a
 }
 
-// ReportAll passes on all that there is to say of the input.
-func (s *State) ReportAll(rep *report.Report) {
-	s.store.ReportAll(rep)
-	s.ReportSteps(rep)
-}
-
-// ReportSteps is ReportAll without what there is to say of documents by themselves.
+// ReportSteps passes on all that there is to say of the input, but for what there is of documents by themselves, which
+// Store has.
 func (s *State) ReportSteps(rep *report.Report) {
 	if s.base == nil {
 		return
 	}
-	rep.Add(&s.base.report)
+	rep.Add(s.base.streams.report)
 	rep.Add(&s.selected.report)
 	for _, a := range s.attached {
 		rep.Add(a.report)

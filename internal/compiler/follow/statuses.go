@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"iter"
 	"maps"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/gateway"
@@ -56,15 +57,18 @@ func (s *State) markObjects(some *resource.Objects) {
 	some.Visit(mayHaveStatus, func(e resource.Entry) { s.statuses.mark(e.Ref) })
 }
 
-// markPart marks the objects in whose statuses a group has a say, as it comes or goes.
-func (s *State) markPart(g *group, by int) {
-	for _, ref := range g.routes {
+// markPart marks the objects in whose statuses a part has a say, as it comes or goes, and counts its routes on
+// listeners in or out. They are its routes, and what it asked for.
+func (s *State) markPart(p *groupPart, routes []object.Ref, asked iter.Seq[key], by int) {
+	for _, ref := range routes {
 		s.markTarget(ref)
 	}
-	for _, k := range g.part.asked {
+	for k := range asked {
 		s.markAsked(k)
 	}
-	s.countAttached(g.part, by)
+	p.status.Attachments.VisitAttached(func(l gateway.ListenerKey, routes []object.Ref) {
+		s.statuses.attached.add(l, by*len(routes))
+	})
 }
 
 // markAsked marks the objects that are answers to a key, with the policies for them.
@@ -93,20 +97,7 @@ func (s *State) markBase(f *base, by int) {
 	all := *f.context
 	all.Secrets, all.ConfigMaps, all.Namespaces, all.Grants, all.HostRoutes = nil, nil, nil, nil, nil
 	s.markObjects(&all)
-	for _, ref := range f.routes {
-		s.markTarget(ref)
-	}
-	for k := range f.asked {
-		s.markAsked(k)
-	}
-	s.countAttached(f.streams, by)
-}
-
-// countAttached counts the routes of a part on listeners in or out.
-func (s *State) countAttached(p *groupPart, by int) {
-	p.status.Attachments.VisitAttached(func(l gateway.ListenerKey, routes []object.Ref) {
-		s.statuses.attached.add(l, by*len(routes))
-	})
+	s.markPart(f.streams, f.routes, maps.Keys(f.asked), by)
 }
 
 // MarkStatuses marks objects whose statuses may have to be others for what is not in documents, or all.

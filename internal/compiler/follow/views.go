@@ -9,15 +9,13 @@ import (
 
 // newViews gives what says where requests arrive by way of each Gateway, by its key, and under the empty key of all
 // Gateways.
-func newViews(context *resource.Objects) map[string]*resource.Objects {
-	v := &viewer{
-		classes: byName(context.Classes), namespaces: byName(context.Namespaces), grants: byNamespace(context.Grants),
-		secrets: byKey(context.Secrets), configMaps: byKey(context.ConfigMaps),
-	}
-	views, sets := map[string]*resource.Objects{}, context.SetsByGateway()
+func (o *inventory) newViews() map[string]*resource.Objects {
+	context, views := o.context, map[string]*resource.Objects{}
+	v := &viewer{o, byKey(context.Secrets), byKey(context.ConfigMaps)}
+	classes, sets := byKey(context.Classes), context.SetsByGateway()
 	for i, g := range context.Gateways {
 		one := v.view(context.Gateways[i:i+1], sets[g.Key()])
-		if class := v.classes[string(g.Value.Spec.GatewayClassName)]; class != nil {
+		if class := classes[string(g.Value.Spec.GatewayClassName)]; class != nil {
 			one.Classes = append(one.Classes, class)
 		}
 		views[g.Key()] = one
@@ -30,9 +28,7 @@ func newViews(context *resource.Objects) map[string]*resource.Objects {
 
 // viewer has objects by their names.
 type viewer struct {
-	classes    map[string]*resource.Object[gatewayv1.GatewayClass]
-	namespaces map[string]*resource.Object[resource.Namespace]
-	grants     map[string][]*resource.Object[gatewayv1.ReferenceGrant]
+	*inventory
 	secrets    map[string]*resource.Object[resource.Secret]
 	configMaps map[string]*resource.Object[resource.ConfigMap]
 }
@@ -50,7 +46,7 @@ func (v *viewer) view(gateways []*resource.Object[gatewayv1.Gateway], sets []*re
 		granting[ref.Namespace] = true
 	}
 	for namespace := range granting {
-		some.Grants = append(some.Grants, v.grants[namespace]...)
+		some.Grants = append(some.Grants, v.grantsIn[namespace]...)
 	}
 	for _, set := range sets {
 		if n := v.namespaces[set.Namespace]; n != nil {
@@ -60,20 +56,11 @@ func (v *viewer) view(gateways []*resource.Object[gatewayv1.Gateway], sets []*re
 	return some
 }
 
-// byKey gives objects by namespace/name.
+// byKey gives objects by namespace/name, or by their names if they are in no namespace.
 func byKey[T any](list []*resource.Object[T]) map[string]*resource.Object[T] {
 	all := make(map[string]*resource.Object[T], len(list))
 	for _, o := range list {
-		all[o.Key()] = o
-	}
-	return all
-}
-
-// byName gives objects that are in no namespace.
-func byName[T any](list []*resource.Object[T]) map[string]*resource.Object[T] {
-	all := make(map[string]*resource.Object[T], len(list))
-	for _, o := range list {
-		all[o.Name] = o
+		all[o.Ref().Key()] = o
 	}
 	return all
 }

@@ -65,7 +65,8 @@ type Input struct {
 	Settings
 	// Objects are those of the part.
 	Objects *resource.Objects
-	// Shared is what parts have in common; nil for the part that makes it, from Whole if that is not nil.
+	// Shared is what parts have in common; nil for the part that makes it, from Whole if that is not nil. That one alone
+	// has connections and datagrams.
 	Shared *Shared
 	Whole  *Whole
 	// Layout is what there is room for in all, for a part; nil to find out.
@@ -83,8 +84,6 @@ type Input struct {
 	// Draining and Owners are what is known of hosts that terminate, and of addresses; nil for nothing.
 	Draining *lower.Draining
 	Owners   lower.Owners
-	// WithoutStreams leaves connections and datagrams out.
-	WithoutStreams bool
 	// Cache keeps the results of steps.
 	Cache Cache
 }
@@ -179,7 +178,7 @@ func (in *Input) lower(p *Part, rep *report.Report) {
 		Backends: p.Backends, BackendTLS: p.Shared.BackendTLS, LoadBalancing: p.Shared.LoadBalancing,
 		RetryBudgets: p.Shared.Budgets,
 		Decisions:    p.Decisions, Draining: in.Draining, Owners: in.Owners, LocalClients: in.LocalClients,
-		WithoutStreams: in.WithoutStreams, WithoutPods: in.WithoutPods, NamePods: in.NamePods, Native: in.Native,
+		WithoutStreams: in.Shared != nil, WithoutPods: in.WithoutPods, NamePods: in.NamePods, Native: in.Native,
 	}, rep)
 	p.Plan = &ir.Plan{Proxy: p.Config}
 }

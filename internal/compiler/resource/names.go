@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
-	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
 // documentsByName are the first documents of each name, in the order of names, and placesByName the places where they
@@ -114,10 +113,9 @@ func (n sourcesByName) remove(s *storedSource) {
 	}
 }
 
-// ResolveNames resolves a name that several sources have: the first source has it, in an order that
-// is asked for only where there is such a name. It counts what there was to say of sources that had, or have, a
-// document of which another has the name, by -1, and what there is to say of them now, by 1.
-func (s *Store) ResolveNames(order func() []string, count func(rep *report.Report, by int)) error {
+// ResolveNames resolves a name that several sources have: the first source has it, in an order that is asked for only
+// where there is such a name. To the others that is another thing to say of them.
+func (s *Store) ResolveNames(order func() []string) error {
 	if len(s.names.shared)+len(s.names.overruled) == 0 {
 		return nil
 	}
@@ -130,9 +128,7 @@ func (s *Store) ResolveNames(order func() []string, count func(rep *report.Repor
 			return err
 		}
 		next.alone = source.alone
-		count(&source.rep, -1)
 		s.replace(next)
-		count(&next.rep, 1)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 // Store keeps the objects of sources that change one by one. It serves one change at a time.
 type Store struct {
 	options Options
+	count   func(rep *report.Report, by int)
 	sources map[string]*storedSource
 	// reporting are the sources with errors or warnings, and partial those with documents that are passed over.
 	reporting, partial map[string]bool
@@ -37,10 +38,11 @@ type storedSource struct {
 	alone *report.Report
 }
 
-// NewStore makes an empty one.
-func NewStore(o Options) *Store {
+// NewStore makes an empty one. It tells count of all that there is to say of a source when that comes, by 1, and when
+// it goes, by -1.
+func NewStore(o Options, count func(rep *report.Report, by int)) *Store {
 	return &Store{
-		options: o, sources: map[string]*storedSource{},
+		options: o, count: count, sources: map[string]*storedSource{},
 		reporting: map[string]bool{}, partial: map[string]bool{},
 		names: newSourcesByName(), gone: &part{}, came: &part{},
 	}
@@ -105,9 +107,11 @@ func (s *Store) replace(now *storedSource) {
 	if was := s.sources[name]; was != nil {
 		before = was.objects
 		s.names.remove(was)
+		s.count(&was.rep, -1)
 	}
 	s.sources[name] = now
 	s.names.add(now)
+	s.count(&now.rep, 1)
 	note(s.reporting, name, !now.rep.Silent())
 	note(s.partial, name, len(now.objects.PassedOver) > 0)
 	gone, came := compare(before, now.objects)
@@ -122,6 +126,7 @@ func (s *Store) Remove(name string) {
 		return
 	}
 	s.names.remove(before)
+	s.count(&before.rep, -1)
 	delete(s.sources, name)
 	delete(s.reporting, name)
 	delete(s.partial, name)
@@ -137,14 +142,6 @@ func (s *Store) TakeChanges() (gone, came *Objects) {
 
 // ChangesSlicesOnly tells whether nothing but EndpointSlices has gone or come since changes were taken, if anything.
 func (s *Store) ChangesSlicesOnly() bool { return s.gone.isOfSlices() && s.came.isOfSlices() }
-
-// ReportOf is what there is to say of a source.
-func (s *Store) ReportOf(name string) *report.Report {
-	if one := s.sources[name]; one != nil {
-		return &one.rep
-	}
-	return &report.Report{}
-}
 
 // note puts a name into a set, or takes it out.
 func note(set map[string]bool, name string, is bool) {

@@ -15,10 +15,22 @@ func serviceText(name string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: %s}\nspec: {ports: [{port: 80}]}\n", name)
 }
 
+// newStore makes a store, and gives how often its sources have each problem.
+func newStore() (*Store, map[report.Statement]int) {
+	problems := map[report.Statement]int{}
+	return NewStore(Options{}, func(rep *report.Report, by int) {
+		rep.VisitProblems(func(w report.Statement, _ report.Entry) {
+			if problems[w] += by; problems[w] == 0 {
+				delete(problems, w)
+			}
+		})
+	}), problems
+}
+
 // TestStore sets and removes sources, and holds which objects go and come.
 func TestStore(t *testing.T) {
 	broken := strings.Replace(serviceText("x"), "port: 80", "port: 0", 1)
-	s := NewStore(Options{})
+	s, problems := newStore()
 	for _, step := range []struct {
 		name, text string // empty to remove it
 		want       string
@@ -61,6 +73,9 @@ func TestStore(t *testing.T) {
 		if text := strings.Join(got, " "); text != step.want {
 			t.Errorf("%s %q: %s, want %s", step.name, step.text, text, step.want)
 		}
+		if (len(problems) > 0) != (step.text == broken) {
+			t.Errorf("%s %q: it says %v", step.name, step.text, problems)
+		}
 	}
 	if s.Count() != 0 || len(slices.Collect(s.Names())) != 0 {
 		t.Error("something is left")
@@ -69,7 +84,7 @@ func TestStore(t *testing.T) {
 
 // TestStoreForgetsWhatWasThereMeanwhile has nothing go and come that came and went since changes were taken.
 func TestStoreForgetsWhatWasThereMeanwhile(t *testing.T) {
-	s := NewStore(Options{})
+	s, _ := newStore()
 	set := func(text string) {
 		if err := s.Set([]read.Source{{Name: "a.yaml", Data: []byte(text)}}); err != nil {
 			t.Fatal(err)
@@ -85,21 +100,19 @@ func TestStoreForgetsWhatWasThereMeanwhile(t *testing.T) {
 // TestResolveNames has a Service in two sources, settles which of them has the name by their order, and holds that nothing is kept once both
 // are gone.
 func TestResolveNames(t *testing.T) {
-	s := NewStore(Options{})
+	s, problems := newStore()
 	if err := s.Set([]read.Source{{Name: "a", Data: []byte(serviceText("x"))}, {Name: "b", Data: []byte(serviceText("x"))}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, order := range [][]string{{"a", "b"}, {"b", "a"}, {"b", "a"}, {"a", "b"}} {
-		visited := 0
-		visit := func(*report.Report, int) { visited++ }
-		if err := s.ResolveNames(func() []string { return order }, visit); err != nil {
+		if err := s.ResolveNames(func() []string { return order }); err != nil {
 			t.Fatal(err)
 		}
 		if first, other := s.sources[order[0]].objects.Services, s.sources[order[1]].objects.Services; len(first) != 1 || len(other) != 0 {
 			t.Errorf("order %v: the first source has %v, the other %v", order, first, other)
 		}
-		if of := s.ReportOf(order[1]); len(of.Errors(false)) != 1 || !s.ReportOf(order[0]).Silent() {
-			t.Errorf("order %v: %v, %v", order, s.ReportOf(order[0]).Problems(), of.Problems())
+		if first, other := &s.sources[order[0]].rep, &s.sources[order[1]].rep; !first.Silent() || len(other.Errors(false)) != 1 || len(problems) != 1 {
+			t.Errorf("order %v: %v, %v; it says %v", order, first.Problems(), other.Problems(), problems)
 		}
 		alone := &report.Report{}
 		if s.ReportAlone(alone); !alone.Silent() {
@@ -108,7 +121,7 @@ func TestResolveNames(t *testing.T) {
 	}
 	s.Remove("a")
 	s.Remove("b")
-	if n := s.names; len(n.only)+len(n.shared)+len(n.overruled) > 0 {
-		t.Errorf("kept: %v", n)
+	if n := s.names; len(n.only)+len(n.shared)+len(n.overruled)+len(problems) > 0 {
+		t.Errorf("kept: %v; it says %v", n, problems)
 	}
 }
