@@ -103,10 +103,14 @@ func TestExplainEmpty(t *testing.T) {
 		"no class":       {strings.Replace(gateway, "PROTOCOL", "HTTP", 1), "with --assume-class, which takes no value,"},
 		"other class":    {strings.Replace(class, "CONTROLLER", "example.com/c", 1) + strings.Replace(gateway, "PROTOCOL", "HTTP", 1), "--controller-name NAME says"},
 		"wrong listener": {good + strings.Replace(gateway, "PROTOCOL", "http", 1), "what is said before this says why"},
-		"no certificate": {good + strings.Replace(gateway, "PROTOCOL, port: 80", "HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}", 1),
-			"what is said before this says why"},
-		"bad class": {strings.Replace(class, "controllerName", "controllername", 1) + strings.Replace(gateway, "PROTOCOL", "HTTP", 1),
-			"what is said before this says why"},
+		"no certificate": {
+			good + strings.Replace(gateway, "PROTOCOL, port: 80", "HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}", 1),
+			"what is said before this says why",
+		},
+		"bad class": {
+			strings.Replace(class, "controllerName", "controllername", 1) + strings.Replace(gateway, "PROTOCOL", "HTTP", 1),
+			"what is said before this says why",
+		},
 		"no text": {"\x00", "what is said before this says why"},
 	} {
 		checked, err := Check([]Source{{Name: "in.yaml", Data: []byte(c.text)}}, Options{})

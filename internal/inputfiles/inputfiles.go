@@ -114,12 +114,10 @@ func (r *reader) addFolder(path string) error {
 // walk visits what Read reads of a folder, in alphabetical order, and ends at the first error of visit, which is told
 // of files that can't be had, and of folders that this process may not read: whoever owns them is not to hold up all
 // others. It follows links to files, and to folders where the folder itself is one. Folders and files whose names begin
-// with a dot are left out: what tools keep there is none of the user's objects, and Kubernetes keeps what it mounts from
-// a ConfigMap in one, and links every file of it into the folder above.
+// with a dot are left out: what tools keep there is none of the user's objects, and Kubernetes keeps what it mounts
+// from a ConfigMap in one, and links every file of it into the folder above.
 func walk(folder string, visit func(name string, info fs.FileInfo, err error) error) error {
-	if !os.IsPathSeparator(folder[len(folder)-1]) {
-		folder += string(filepath.Separator) // what a link leads to
-	}
+	folder = filepath.Clean(folder) + string(filepath.Separator) // what a link leads to
 	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrPermission) && name != folder:
