@@ -61,7 +61,8 @@ type Changes struct {
 type Update struct {
 	// Whole says that it is the first.
 	Whole bool
-	// NewWarnings are those of Result.Warnings that the last Update did not have, wherever in the files they were then.
+	// NewWarnings are those of Result.Warnings that the last Update did not have, wherever in the files they were then;
+	// and with Options.HoldInvalid what is refused of files that were written: whoever edits one is told again.
 	NewWarnings []Problem
 	// OtherStatuses says that statuses may be others than with the last Update.
 	OtherStatuses bool
@@ -150,6 +151,9 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 	}
 	if u.NewWarnings, u.OtherStatuses, err = f.state.Finish(); err != nil {
 		return nil, err
+	}
+	if f.options.HoldInvalid && f.last != nil {
+		u.NewWarnings = f.tellAgain(u.NewWarnings, c.Set)
 	}
 	u.OtherPods, f.last, f.refused = f.state.TakeOtherPods(), u, false
 	return u, nil

@@ -49,3 +49,19 @@ func (f *Follower) acceptInvalid(invalid Errors) {
 		f.accepted[newFaultOf(p)] = true
 	}
 }
+
+// tellAgain adds what is refused of files that were written.
+func (f *Follower) tellAgain(told []Problem, written []Source) []Problem {
+	known := map[Problem]bool{}
+	for _, p := range told {
+		known[p] = true
+	}
+	for _, source := range written {
+		for _, p := range f.state.Store().RefusedOf(source.Name) {
+			if !known[p] {
+				told = append(told, p)
+			}
+		}
+	}
+	return told
+}

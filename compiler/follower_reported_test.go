@@ -6,6 +6,38 @@ import (
 	"testing"
 )
 
+// TestFollowerTellsAgain: whoever edits a file that limpet refuses something of is told so each time, whatever was new before.
+func TestFollowerTellsAgain(t *testing.T) {
+	f := newFollower(t, Options{HoldInvalid: true, Envoy: &EnvoyOptions{ModulePath: "w", Served: &Served{Together: true}}})
+	web := Source{Name: "web.yaml", Data: []byte(followedGateway)}
+	service := func(name, comment string) Source {
+		return Source{Name: name, Data: []byte("{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}\n# " + comment)}
+	}
+	for i, s := range []struct {
+		written []Source
+		removed []string
+		told    string
+	}{
+		{[]Source{web, service("b.yaml", "")}, nil, ""},
+		{[]Source{service("a.yaml", "a copy")}, nil, "b.yaml"},
+		{[]Source{service("b.yaml", "an edit")}, nil, "b.yaml"},
+		{[]Source{service("a.yaml", "no fault of this one's")}, nil, ""},
+		{[]Source{service("b.yaml", "another")}, []string{"a.yaml"}, ""},
+	} {
+		update, err := f.Apply(Changes{Set: s.written, Removed: s.removed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := ""
+		for _, p := range update.NewWarnings {
+			told += p.File
+		}
+		if told != s.told {
+			t.Errorf("%d: told of %q, not of %q: %v", i, told, s.told, update.NewWarnings)
+		}
+	}
+}
+
 // TestFollowerTellsOnce: what was told of objects is not told again, and what is new is told.
 func TestFollowerTellsOnce(t *testing.T) {
 	streams := Source{Name: "tcp.yaml", Data: []byte(both(gatewayWith("TCP", "9000"), "{apiVersion: projectcontour.io/v1, kind: HTTPProxy, "+

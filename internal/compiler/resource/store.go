@@ -166,6 +166,14 @@ func (s *Store) ReportAlone(rep *report.Report) {
 	}
 }
 
+// RefusedOf gives what is refused of a source.
+func (s *Store) RefusedOf(name string) report.Errors {
+	if !s.reporting[name] {
+		return nil
+	}
+	return s.sources[name].rep.ErrorsFrom(report.Refused)
+}
+
 // Names gives the names of all sources, in no order.
 func (s *Store) Names() iter.Seq[string] { return maps.Keys(s.sources) }
 
