@@ -267,7 +267,7 @@ func (a *admitter) applyCRDs(d *read.Document, fields map[string]any, apiRelease
 			path, detail := cutPath(e.Detail)
 			a.rep.ErrorAt(report.InvalidField, d, path, detail)
 		default:
-			explain(e, fields)
+			explain(e, d, fields)
 			a.rep.Error(report.InvalidField, d, e)
 		}
 	}

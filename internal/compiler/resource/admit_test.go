@@ -137,6 +137,11 @@ func TestRefusalsSayWhatToWrite(t *testing.T) {
 		"a kind of no target":   {document(sessionPolicy, "spec: {targetRefs: [{kind: Deployment, name: r}]}"), []string{"spec.targetRefs[0]: Invalid value: must be a Service or Namespace"}},
 		"a number as text":      {route(`rules: [{backendRefs: [{name: s, port: "80"}]}]`), []string{`spec.rules[0].backendRefs[0].port: Invalid value: "80": must be an integer, not a string: write 80 without quotes`}},
 		"a text as number":      {route("hostnames: [7]"), []string{`spec.hostnames[0]: Invalid value: 7: must be a string, not an integer: write "7" with quotes`}},
+		"yes is a boolean":      {policy("sessionName: yes"), []string{`spec.sessionName: Invalid value: true: must be a string, not a boolean: write "yes" with quotes`}},
+		"a number of base 8":    {policy("sessionName: 0123"), []string{`spec.sessionName: Invalid value: 83: must be a string, not an integer: write "0123" with quotes`}},
+		"a number of base 16":   {route("hostnames: [a.example, 0x10]"), []string{`spec.hostnames[1]: Invalid value: 16: must be a string, not an integer: write "0x10" with quotes`}},
+		"a number with a dash":  {"\napiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(policy("sessionName: 1_000"), "\n", "\n  "), []string{`write "1_000" with quotes`}},
+		"a number by an alias":  {route("hostnames: [&a 1_0, *a]"), []string{`write "1_0" with quotes`, `hostnames[1]: Invalid value: 10: must be a string, not an integer: write "1_0" with quotes`}},
 		"a mapping for a list":  {route("parentRefs: {name: g}"), []string{`spec.parentRefs: Invalid value: "object": must be a list, not a mapping: begin each item with a dash`}},
 		"a part of a value":     {route("rules: [{matches: [{path: {type: Prefix, value: /}}]}]"), []string{`supported values: "Exact", "PathPrefix", "RegularExpression"; did you mean PathPrefix?`}},
 	})
