@@ -77,6 +77,8 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 	checkRefusals(t, resource.Options{}, map[string]refusal{
 		"no kind":                           {"{apiVersion: v1, metadata: {name: x}}", []string{"kind: Required value: every object names its type"}},
 		"no apiVersion":                     {"{kind: Service, metadata: {name: x}}", []string{"apiVersion: Required value: every object names its type"}},
+		"kind in capitals":                  {"{apiVersion: v1, Kind: Service, metadata: {name: x}}", []string{"kind: Required value: every object names its type: write kind, not Kind"}},
+		"apiVersion in lower case":          {"{apiversion: v1, kind: Service, metadata: {name: x}}", []string{"apiVersion: Required value: every object names its type: write apiVersion, not apiversion"}},
 		"no metadata":                       {"{apiVersion: v1, kind: Service}", []string{"metadata: Required value: every object has a name"}},
 		"a kind that is not known":          {document("apps/v1/Deployment", "spec: {}"), []string{"kind: Deployment of apps/v1 is no kind that limpet reads"}},
 		"a version that is not known":       {document("gateway.networking.k8s.io/v2/Gateway", "spec: {}"), []string{`kind: no matches for kind "Gateway" in version "gateway.networking.k8s.io/v2": limpet reads Gateway of gateway.networking.k8s.io/v1 and`}},
@@ -100,6 +102,8 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		"a group without a version":         {document("gateway.networking.k8s.io/HTTPRoute", "spec: {}"), []string{"limpet reads HTTPRoute of gateway.networking.k8s.io/v1 and"}},
 		"a Service of apps":                 {document("apps/v1/Service", "spec: {}"), []string{`no matches for kind "Service" in version "apps/v1": limpet reads Service of v1`}},
 		"Gateway API's group for limpet's":  {document("gateway.networking.k8s.io/v1/SessionPersistencePolicy", "spec: {}"), []string{"limpet reads SessionPersistencePolicy of limpet.dev/v1alpha1"}},
+		"limpet's kind in the plural":       {document("limpet.dev/v1alpha1/SessionPersistencePolicies", "spec: {}"), []string{"did you mean SessionPersistencePolicy?"}},
+		"limpet's kind, cut short":          {document("limpet.dev/v1alpha1/SessionPolicy", "spec: {}"), []string{"did you mean SessionPersistencePolicy?"}},
 		"a core kind that is misspelt":      {document("v1/Sercive", "spec: {}"), []string{"did you mean Service?"}},
 		"no kind of limpet's own":           {document("limpet.dev/v1alpha1/Something", "spec: {}"), []string{`no matches for kind "Something" in version "limpet.dev/v1alpha1"`}},
 		"limpet's kind, another ending":     {document("limpet.io/v1alpha1/SessionPersistencePolicy", "spec: {}"), []string{`kind: no matches for kind "SessionPersistencePolicy" in version "limpet.io/v1alpha1": limpet reads SessionPersistencePolicy of limpet.dev/v1alpha1`}},

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -134,7 +135,13 @@ func (a *admitter) passOverUntyped(d *read.Document) string {
 	}
 	_, named := d.Fields["metadata"]
 	if known || a.options.StrictKinds || kind == "" && d.StringAt("apiVersion") != "" && named {
-		a.rep.Error(report.InvalidField, d, field.Required(field.NewPath(missing), "every object names its type"))
+		why := "every object names its type"
+		for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
+			if strings.EqualFold(name, missing) && name != missing {
+				why += ": write " + missing + ", not " + name
+			}
+		}
+		a.rep.Error(report.InvalidField, d, field.Required(field.NewPath(missing), why))
 		return ""
 	}
 	if kind != "" {
