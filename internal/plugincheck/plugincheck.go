@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/limpet-proxy/limpet/internal/compiler/read"
 )
 
 // File is one to be checked: YAML documents, or JSON.
@@ -71,10 +73,8 @@ func Check(files []File, getenv func(string) string) (Result, error) {
 	}
 	var plain []value
 	for _, f := range files {
-		documents, err := read(f)
-		if err != nil {
-			return Result{}, err
-		}
+		documents, broken := parse(f)
+		c.Problems = append(c.Problems, broken...)
 		for _, d := range documents {
 			if d.isPlugin() {
 				plain = append(plain, d)
@@ -82,6 +82,9 @@ func Check(files []File, getenv func(string) string) (Result, error) {
 			}
 			c.collect(d)
 		}
+	}
+	if len(c.Problems) > 0 { // what a broken file has would be missed in the others
+		return c.Result, nil
 	}
 	for _, d := range plain {
 		c.checkDocument(d)
@@ -111,9 +114,8 @@ func Check(files []File, getenv func(string) string) (Result, error) {
 	return c.Result, nil
 }
 
-// read parses a file's documents.
-func read(f File) ([]value, error) {
-	var documents []value
+// parse gives a file's documents, or says why it has none.
+func parse(f File) (documents []value, broken []Problem) {
 	d := yaml.NewDecoder(bytes.NewReader(f.Data))
 	for {
 		var n yaml.Node
@@ -122,7 +124,8 @@ func read(f File) ([]value, error) {
 		case errors.Is(err, io.EOF):
 			return documents, nil
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
+			line, why := read.ExplainBroken(f.Name, f.Data, err)
+			return nil, []Problem{{File: f.Name, Line: line, Message: why}}
 		case len(n.Content) == 1 && n.Content[0].Kind == yaml.MappingNode:
 			documents = append(
 				documents,

@@ -15,8 +15,9 @@ const maxLength = 100
 // leastPart is how long a word is at least that stands for one which it begins or ends.
 const leastPart = 4
 
-// Nearest gives the word among others that is nearest to one, whatever the case, else the first that begins or ends
-// with it; empty if there is none. Of two that are as near the first one is taken.
+// Nearest gives the word among others that is nearest to one or to its singular, whatever the case, else the first that
+// begins or ends with it, or has a word more in its midst; empty if there is none. Of two that are as near it takes the
+// first.
 func Nearest(word string, among []string) string {
 	if len(word) > maxLength {
 		return ""
@@ -30,16 +31,30 @@ func Nearest(word string, among []string) string {
 			best, least = other, d
 		}
 	}
-	if part := strings.ToLower(word); best == "" && len(word) >= leastPart {
-		isWhole := func(other string) bool {
-			other = strings.ToLower(other)
-			return strings.HasSuffix(other, part) || strings.HasPrefix(other, part)
-		}
-		if i := slices.IndexFunc(among, isWhole); i >= 0 {
+	if stem, plural := strings.CutSuffix(word, "ies"); best == "" && plural {
+		return Nearest(stem+"y", among)
+	}
+	if best == "" && len(word) >= leastPart {
+		if i := slices.IndexFunc(among, func(other string) bool { return isPart(word, other) }); i >= 0 {
 			return among[i]
 		}
 	}
 	return best
+}
+
+// isPart tells whether another word begins or ends with one, or is that one with words left out: SessionPolicy.
+func isPart(word, other string) bool {
+	part, whole := strings.ToLower(word), strings.ToLower(other)
+	if strings.HasSuffix(whole, part) || strings.HasPrefix(whole, part) {
+		return true
+	}
+	for i := 1; i < len(word); i++ {
+		if 'A' <= word[i] && word[i] <= 'Z' && len(word) < len(other) && strings.HasPrefix(other, word[:i]) &&
+			strings.HasSuffix(other, word[i:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // DidYouMean is a question to be put behind a message, empty if no word is near.

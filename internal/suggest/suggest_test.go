@@ -17,6 +17,15 @@ func TestNearest(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", word, got, want)
 		}
 	}
+	policies := []string{"BackendTLSPolicy", "SessionPersistencePolicy", "LoadBalancerPolicy"}
+	for word, want := range map[string]string{
+		"SessionPersistencePolicies": "SessionPersistencePolicy", "SessionPolicy": "SessionPersistencePolicy", "BackendPolicies": "BackendTLSPolicy",
+		"SessionPoliceman": "", "Policies": "BackendTLSPolicy", "StickyPolicy": "", "sessionpolicy": "",
+	} {
+		if got := suggest.Nearest(word, policies); got != want {
+			t.Errorf("%s: got %q, want %q", word, got, want)
+		}
+	}
 	if got := suggest.DidYouMean("lax", []string{"Strict", "Lax", "None"}); got != "; did you mean Lax?" {
 		t.Errorf("got %q", got)
 	}

@@ -236,7 +236,7 @@ func TestReferencesThatAreRefused(t *testing.T) {
 		want, reason string
 	}{
 		"a Service that is not there":       {nil, "{name: gone, port: 80}", `ref.name: Not found: "gone": there is no Service default/gone in the input`, "BackendNotFound"},
-		"a port that is not there":          {[]string{service("")}, "{name: cart, port: 81}", "ref.port: Not found: 81: Service default/cart has no TCP port of this number", "BackendNotFound"},
+		"a port that is not there":          {[]string{service("")}, "{name: cart, port: 81}", "ref.port: Not found: 81: Service default/cart has no TCP port of this number (it has 80)", "BackendNotFound"},
 		"no port":                           {[]string{service("")}, "{name: cart}", "ref.port: Not found: 0", "BackendNotFound"},
 		"a port of UDP":                     {[]string{strings.Replace(service(""), "port: 80", "port: 80, protocol: UDP", 1)}, "{name: cart, port: 80}", "ref.port: Not found: 80", "BackendNotFound"},
 		"a kind that limpet lacks":          {nil, "{kind: Pod, name: cart, port: 80}", `ref.kind: Unsupported value: "Pod": supported values: "Service"`, "InvalidKind"},

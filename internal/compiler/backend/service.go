@@ -3,6 +3,7 @@ package backend
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,7 +48,7 @@ func (x *Index) resolveService(kind, key string, path *field.Path, ref gatewayv1
 		return nil, newNotFound(
 			path.Child("port"),
 			number,
-			fmt.Sprintf("Service %s has no %s port of this number", key, protocol),
+			fmt.Sprintf("Service %s has no %s port of this number%s", key, protocol, listPorts(service, protocol)),
 		)
 	}
 	p := x.ports[newPortKey(service, at)]
@@ -57,6 +58,23 @@ func (x *Index) resolveService(kind, key string, path *field.Path, ref gatewayv1
 			fmt.Sprintf("Service %s says of it appProtocol %q, which limpet does not speak to backends", key, unsupported))
 	}
 	return x.getServicePort(newPortKey(service, at)), nil
+}
+
+// mostPorts is how many of a Service's ports are listed.
+const mostPorts = 10
+
+// listPorts lists what ports of a protocol a Service has instead of one that is not there; empty for none.
+func listPorts(service *resource.Object[corev1.Service], protocol corev1.Protocol) string {
+	var numbers []string
+	for _, p := range service.Value.Spec.Ports {
+		if p.Protocol == protocol && len(numbers) < mostPorts {
+			numbers = append(numbers, strconv.Itoa(int(p.Port)))
+		}
+	}
+	if len(numbers) == 0 {
+		return ""
+	}
+	return " (it has " + strings.Join(numbers, ", ") + ")"
 }
 
 // speaksTLS reports whether a protocol over TLS is one that is spoken to a port, because a policy says how.

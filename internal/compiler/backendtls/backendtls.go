@@ -19,6 +19,8 @@ type Policies struct {
 	at map[object.TargetRef]*Effective
 	// secrets are by namespace/name.
 	secrets map[string]*resource.Object[resource.Secret]
+	// absence says why a Secret is not among them.
+	absence func(object.Ref) string
 }
 
 // Effective is the policy that holds on a Service, or a port of one, or an XBackend's own word.
@@ -30,7 +32,7 @@ type Effective struct {
 
 // Services tells of the Services of an input.
 type Services struct {
-	// Find gives one that was admitted, nil for none, and Absence says why one was not.
+	// Find gives one that was admitted, nil for none, and Absence says why one, or another object, was not.
 	Find    func(object.Ref) *resource.Object[corev1.Service]
 	Absence func(object.Ref) string
 }
@@ -53,7 +55,10 @@ func NewPart(objects *resource.Objects, services Services, rep *report.Report) *
 	for _, c := range objects.ConfigMaps {
 		r.configMaps[c.Key()] = c
 	}
-	all := &Policies{at: map[object.TargetRef]*Effective{}, secrets: map[string]*resource.Object[resource.Secret]{}}
+	all := &Policies{
+		at: map[object.TargetRef]*Effective{}, secrets: map[string]*resource.Object[resource.Secret]{},
+		absence: services.Absence,
+	}
 	for _, s := range objects.Secrets {
 		all.secrets[s.Key()] = s
 	}
@@ -187,10 +192,10 @@ func (r *reader) readAuthorities(p asker, path *field.Path, ref gatewayv1.LocalO
 			field.NotSupported(path.Child("kind"), ref.Kind, []string{object.KindConfigMap}))
 		return ""
 	}
-	key := p.Origin().Namespace + "/" + string(ref.Name)
-	why := ""
+	wanted := object.Ref{Kind: object.KindConfigMap, Namespace: p.Origin().Namespace, Name: string(ref.Name)}
+	key, why := wanted.Key(), ""
 	if c := r.configMaps[key]; c == nil {
-		why = "there is no ConfigMap " + key + " in the input"
+		why = r.services.Absence(wanted)
 	} else if text := pki.ParseAuthorities(c.Value.Authorities); text != "" {
 		return text
 	} else {

@@ -35,7 +35,7 @@ func TestFind(t *testing.T) {
 		"gtw/web":                       "!there is no such Gateway in the input; it has Gateway/a/edge",
 		"lset/web":                      "!there is no such ListenerSet in the input, and no other",
 		"gateways/a/edge":               "Gateway a/edge",
-		"gatewaies/edge":                "!there is no kind gatewaies; there are GRPCRoute, Gateway, ",
+		"gatewaies/edge":                "!there is no kind gatewaies; did you mean Gateway/a/edge?",
 		"route/cart":                    "!there is no kind route; did you mean HTTPRoute/a/cart?",
 		"route/other":                   "!there is no kind route; did you mean GRPCRoute?",
 		"httprute/cart":                 "!there is no kind httprute; did you mean HTTPRoute/a/cart?",

@@ -171,15 +171,7 @@ func (b *builder) attachTo(route *Route, path *field.Path, ref gatewayv1.ParentR
 	case len(admitting) == 0 && !slices.ContainsFunc(named, func(l *listener) bool { return l.refused == "" }):
 		return field.Forbidden(path, "each listener of "+parentName(ref, key)+" that it names is left out itself")
 	case len(admitting) == 0:
-		return field.Forbidden(
-			path,
-			fmt.Sprintf(
-				"no listener of %s that it names allows %ss from namespace %s",
-				parentName(ref, key),
-				route.Kind,
-				route.Namespace,
-			),
-		)
+		return field.Forbidden(path, b.explainShut(named, route, parentName(ref, key)))
 	}
 	matched, shut := joinAll(admitting, route, key)
 	if shut != nil && matched {

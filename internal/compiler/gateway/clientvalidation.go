@@ -143,10 +143,12 @@ func (b *builder) resolveAuthorities(
 		return text, "", nil
 	}
 	why := fmt.Sprintf("%s %s has no certificates in PEM under the key ca.crt", kind, key)
-	if !there && kind == object.KindSecret {
+	switch wanted := (object.Ref{Kind: kind, Namespace: namespace, Name: string(ref.Name)}); {
+	case there:
+	case kind == object.KindSecret && !b.objects.IsRefused(wanted):
 		why = fmt.Sprintf("there is no Secret %s of the type kubernetes.io/tls in the input", key)
-	} else if !there {
-		why = fmt.Sprintf("there is no ConfigMap %s in the input", key)
+	default:
+		why = b.objects.Absence(wanted)
 	}
 	return "", gatewayv1.ListenerReasonInvalidCACertificateRef, field.Invalid(path.Child("name"), ref.Name, why)
 }

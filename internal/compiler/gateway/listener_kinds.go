@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,27 +78,38 @@ func (b *builder) allows(l *listener, route *Route) bool {
 
 // admits is allows without the check of the listener's protocol.
 func (b *builder) admits(l *listener, route *Route) bool {
-	allowed, own := l.spec.AllowedRoutes, l.home().Namespace
-	if allowed == nil {
-		return route.Namespace == own
-	}
-	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, func(k gatewayv1.RouteGroupKind) bool {
-		return isOfKind(k, gatewayv1.Kind(route.Kind))
-	}) {
+	allowed := l.spec.AllowedRoutes
+	if allowed != nil && len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds,
+		func(k gatewayv1.RouteGroupKind) bool { return isOfKind(k, gatewayv1.Kind(route.Kind)) }) {
 		return false
 	}
-	from := gatewayv1.NamespacesFromSame
-	if allowed.Namespaces != nil && allowed.Namespaces.From != nil {
+	return b.admitsFrom(l, route.Namespace)
+}
+
+// admitsFrom reports whether a listener admits routes of a namespace, if they are of its kinds.
+func (b *builder) admitsFrom(l *listener, namespace string) bool {
+	from, own := gatewayv1.NamespacesFromSame, l.home().Namespace
+	allowed := l.spec.AllowedRoutes
+	if allowed != nil && allowed.Namespaces != nil && allowed.Namespaces.From != nil {
 		from = *allowed.Namespaces.From
 	}
 	switch from {
 	case gatewayv1.NamespacesFromAll:
 		return true
 	case gatewayv1.NamespacesFromSelector:
-		return b.selects(allowed.Namespaces.Selector, route.Namespace)
+		return b.selects(allowed.Namespaces.Selector, namespace)
 	default:
-		return from == gatewayv1.NamespacesFromSame && route.Namespace == own
+		return from == gatewayv1.NamespacesFromSame && namespace == own
 	}
+}
+
+// explainShut says that none of some listeners of a parent admits a route.
+func (b *builder) explainShut(listeners []*listener, route *Route, parent string) string {
+	why := fmt.Sprintf("no listener of %s that it names allows %ss from namespace %s", parent, route.Kind, route.Namespace)
+	if slices.ContainsFunc(listeners, func(l *listener) bool { return b.admitsFrom(l, route.Namespace) }) {
+		return why // it is the kind
+	}
+	return why + " (allowedRoutes.namespaces of the listener says from where)"
 }
 
 // selects reports whether a selector selects a namespace. A namespace that is not in the input has only its name as a

@@ -168,7 +168,8 @@ func (b *builder) resolveCertificate(
 	if ref.Namespace != nil {
 		namespace = string(*ref.Namespace)
 	}
-	key := namespace + "/" + string(ref.Name)
+	wanted := object.Ref{Kind: object.KindSecret, Namespace: namespace, Name: string(ref.Name)}
+	key := wanted.Key()
 	from, to := grant.From{
 		Kind:      home.Kind,
 		Namespace: home.Namespace,
@@ -189,7 +190,7 @@ func (b *builder) resolveCertificate(
 			fmt.Sprintf("no ReferenceGrant in namespace %s allows it", namespace),
 		)
 	case secret == nil:
-		return ir.Certificate{}, newNotFoundError(path.Child("name"), ref.Name, "there is no Secret "+key+" in the input")
+		return ir.Certificate{}, newNotFoundError(path.Child("name"), ref.Name, b.objects.Absence(wanted))
 	case secret.Value.Type != corev1.SecretTypeTLS:
 		return ir.Certificate{}, field.Invalid(
 			path.Child("name"),

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/limpet-proxy/limpet/compiler/api/v1alpha1"
+	"github.com/limpet-proxy/limpet/internal/compiler/compilertest"
 	"github.com/limpet-proxy/limpet/internal/compiler/ir"
 	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
@@ -98,6 +99,14 @@ func TestReadPolicy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNearStrategy names the strategy that may be meant.
+func TestNearStrategy(t *testing.T) {
+	var rep report.Report
+	strategy := v1alpha1.Strategy("roundrobin")
+	readPolicy("p", document("p"), field.NewPath("spec"), &v1alpha1.LoadBalancerPolicySpec{Strategy: &strategy}, &rep)
+	compilertest.CheckProblems(t, rep.Warnings(), `"Cookie" (did you mean RoundRobin?): RoundRobin is used instead`)
 }
 
 func newPolicy(name string, rank int, strategy ir.Balancing, hashes ...ir.Hash) *Policy {

@@ -115,12 +115,22 @@ func (c *chunk) reportFault(rep *report.Report, f fault) {
 
 // lineOfPath finds the line of a field in the file, or of the nearest thing that encloses it.
 func (c *chunk) lineOfPath(path string) int {
+	defer c.lockPositions()()
+	return c.first - 1 + c.positions.findLine(c, path)
+}
+
+// textOfPath finds the text of a value.
+func (c *chunk) textOfPath(path string) string {
+	defer c.lockPositions()()
+	return c.positions.findText(c, path)
+}
+
+func (c *chunk) lockPositions() (unlock func()) {
 	c.parsing.Lock()
-	defer c.parsing.Unlock()
 	if c.positions == nil {
 		c.positions = &positions{}
 	}
-	return c.first - 1 + c.positions.findLine(c, path)
+	return c.parsing.Unlock
 }
 
 // firstContentLine gives the line on which a YAML document's content begins, which is asked for of every object of a

@@ -95,7 +95,7 @@ func (b *nodeConverter) convertMapping(m map[string]any, n *yaml.Node) {
 		}
 		b.withSegment(keySegment(name), func() any {
 			if _, twice := m[name]; twice {
-				b.addFault(key, "Duplicate value: "+strconv.Quote(name)+": the key is there twice")
+				b.addFault(key, "Duplicate value: "+strconv.Quote(name)+": the key is there twice"+b.hintSeparator(key))
 			}
 			m[name] = b.convert(item)
 			return nil
@@ -104,6 +104,15 @@ func (b *nodeConverter) convertMapping(m map[string]any, n *yaml.Node) {
 	for _, item := range merged {
 		b.mergeKeys(m, item)
 	}
+}
+
+// hintSeparator is for a key that begins an object for the second time in one document of YAML, such as two files have
+// that are joined.
+func (b *nodeConverter) hintSeparator(key *yaml.Node) string {
+	if len(b.path) == 1 && key.Value == "apiVersion" && key.Style&yaml.DoubleQuotedStyle == 0 {
+		return "; if another object begins here, write a line --- before it"
+	}
+	return ""
 }
 
 // readKey gives a mapping's key; numbers and booleans are taken as they are written.

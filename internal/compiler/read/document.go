@@ -93,6 +93,14 @@ func (d *Document) Locate(path string) (file string, line int) {
 	return d.chunk.file, d.chunk.lineOfPath(path)
 }
 
+// TextAt gives the text of a number, a boolean or a string as the document has it; empty where a path leads to none.
+func (d *Document) TextAt(path string) string {
+	if d.prefix != "" {
+		path = d.prefix + "." + path
+	}
+	return d.chunk.textOfPath(path)
+}
+
 // expandList turns a node tree into objects: one, or those of a list.
 func (c *chunk) expandList(root *yaml.Node, rep *report.Report) []*Document {
 	b := &nodeConverter{aliases: c.aliases}

@@ -24,17 +24,43 @@ func (p *positions) findLine(c *chunk, path string) int {
 	if p.simple != nil {
 		return p.simple.findLine(splitPath(path))
 	}
+	if !p.parse(c) {
+		return 1
+	}
+	return p.keys.findLine(c.root, splitPath(path))
+}
+
+// findText gives the text of a value that is no text itself, as it is written: 0x10, yes; empty where a path leads to
+// none.
+func (p *positions) findText(c *chunk, path string) string {
+	if !p.parse(c) {
+		return ""
+	}
+	n := c.root
+	for _, step := range splitPath(path) {
+		if n, _ = p.keys.findChild(resolve(n), step); n == nil {
+			return ""
+		}
+	}
+	if n = resolve(n); n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
+// parse has the node tree of a chunk, and says whether there is one.
+func (p *positions) parse(c *chunk) bool {
 	if c.root == nil {
 		roots, broken := c.parse()
 		if broken != nil || len(roots) != 1 {
-			return 1
+			return false
 		}
 		c.root = roots[0]
 	}
 	if p.keys == nil {
 		p.keys = mappingKeys{}
 	}
-	return p.keys.findLine(c.root, splitPath(path))
+	return true
 }
 
 // place is where a value stands, and what is in it: the fields of a mapping or the items of a sequence.
@@ -90,16 +116,21 @@ type mappingKeys map[*yaml.Node]map[string]int
 func (k mappingKeys) findLine(n *yaml.Node, path []string) int {
 	line := n.Line
 	for _, step := range path {
-		if n.Kind == yaml.AliasNode {
-			n = n.Alias
-		}
-		next, at := k.findChild(n, step)
+		next, at := k.findChild(resolve(n), step)
 		if next == nil {
 			break
 		}
 		n, line = next, at
 	}
 	return line
+}
+
+// resolve gives what an alias stands for, and any other node as it is.
+func resolve(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
 }
 
 // findChild finds one step below a node, and the line to show for it.

@@ -96,6 +96,8 @@ func TestFaultLines(t *testing.T) {
 		"x: 1\na:\n  - b: 1\n    c: 2\n  - d: 3\n    e: 4\n   f: 5\n": "a.yaml:7: broken YAML: did not find expected '-' indicator: the line is not indented as the lines that it belongs to",
 		"a: b: c\nd: e: f\n":                                          `a.yaml:1: broken YAML: mapping values are not allowed in this context: a text with ": " in it takes quotes`,
 		"a: b\n...\nc: d\n":                                           "a.yaml:3: broken YAML: did not find expected <document start>",
+		"apiVersion: v1\napiVersion: v1\n":                            `a.yaml:2: apiVersion: Duplicate value: "apiVersion": the key is there twice; if another object begins here, write a line --- before it`,
+		"a:\n  apiVersion: v1\n  apiVersion: v1\n":                    `a.yaml:3: a.apiVersion: Duplicate value: "apiVersion": the key is there twice`,
 		"a:\n  m.n/o:\n    k: 1\n    k: 2\n":                          `a.yaml:4: a[m.n/o].k: Duplicate value: "k": the key is there twice`,
 		"kind: List\nitems:\n- a: 1\n- b\n":                           "a.yaml:4: List: items[1]: must be an object",
 	} {

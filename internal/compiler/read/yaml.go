@@ -68,6 +68,17 @@ func syntaxFault(err error, data []byte) *fault {
 	return &fault{line: line, message: "broken YAML: " + message}
 }
 
+// ExplainBroken says what is wrong with a file that the library refuses with an error, and on which line. The library
+// alone counts lines from a document's beginning, or from 0.
+func ExplainBroken(file string, data []byte, refusal error) (line int, message string) {
+	for _, c := range splitDocuments(file, bytes.TrimPrefix(data, byteOrderMark)) {
+		if _, broken := c.parse(); broken != nil {
+			return c.first - 1 + max(broken.line, 1), broken.message
+		}
+	}
+	return 1, "broken YAML: " + refusal.Error()
+}
+
 // What the library's parser says where a block ends too early. The line that it names is that in which the block
 // begins.
 const (

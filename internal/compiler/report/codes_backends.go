@@ -19,8 +19,9 @@ var explainedBackends = []Explanation{
 		Code: BackendInvalid, Title: "a backend can't be reached as it is described",
 		Broad:   true,
 		Meaning: "A port of the Service, an XBackend or an endpoint is not as it must be.",
-		Example: "Service shop/cart: spec.ports[0].targetPort: Invalid value",
-		Do:      "Correct the Service, the XBackend or the EndpointSlice.",
+		Example: "Service shop/cart: spec.ports[0]: Invalid value: 80: no EndpointSlice has a ready " +
+			"endpoint for the port named \"\": new requests for it get 503",
+		Do: "Correct the Service, the XBackend or the EndpointSlice.",
 	},
 	{
 		Code: EndpointForbidden, Title: "an endpoint is at an address where no pod can be",
@@ -40,14 +41,16 @@ var explainedBackends = []Explanation{
 		Code: ServiceAdvice, Title: "something of a Service has no effect behind a Gateway",
 		Broad:   true,
 		Meaning: "kube-proxy reads the field, and Envoy sends to the endpoints itself.",
-		Example: "Service shop/cart: spec.sessionAffinity: has no effect",
-		Do:      "Write a session policy in its place, or say --zone.",
+		Example: "Service shop/cart: spec.sessionAffinity: ClientIP is not followed: it concerns the way " +
+			"through the Service's own address, and Envoy chooses endpoints itself",
+		Do: "Write a session policy in its place, or say --zone.",
 	},
 	{
 		Code: PodsUnseen, Title: "which pods a Service no longer selects is not known",
 		Meaning: "There are no Pods in the input, or limpet may not list them.",
-		Example: "SessionPersistencePolicy shop/p: spec: not supported: there are no Pods in the input",
-		Do:      "Allow limpet to list Pods.",
+		Example: "SessionPersistencePolicy shop/p: spec: not supported: there are no Pods in the input, or " +
+			"limpet may not list and watch those of the cluster",
+		Do: "Allow limpet to list Pods.",
 	},
 	{
 		Code: SplitNotSupported, Title: "a split under one session has what single backends can't have",

@@ -6,8 +6,9 @@ var explainedBalancing = []Explanation{
 		Code: BalancingNotHonoured, Title: "balancing is not as a policy asks",
 		Broad:   true,
 		Meaning: "Some field of a LoadBalancerPolicy, or of what asks for balancing elsewhere, has no effect there.",
-		Example: "LoadBalancerPolicy shop/p: spec.strategy: ignored: the strategy is not RequestHash",
-		Do:      "Correct the field that is named.",
+		Example: "LoadBalancerPolicy shop/p: spec.requestHashPolicies: ignored: the strategy is not " +
+			"RequestHash",
+		Do: "Correct the field that is named.",
 	},
 	{
 		Code: ForeignCookie, Title: "requests are spread by a cookie that is not limpet's",
@@ -18,8 +19,8 @@ var explainedBalancing = []Explanation{
 	{
 		Code: OutlierWaits, Title: "outlier detection waits",
 		Meaning: "It would take out the errors that stand for a backend without hosts.",
-		Example: "HTTPRoute shop/cart: spec.rules[0].backendRefs: outlierDetection of p waits until every backend has a " +
-			"host",
+		Example: "HTTPRoute shop/cart: spec.rules[0].backendRefs: outlierDetection of LoadBalancerPolicy " +
+			"shop/p waits until every backend has a host",
 		Do: "Give each backend a host.",
 	},
 	{

@@ -18,8 +18,8 @@ var explainedGateways = []Explanation{
 	{
 		Code: AssumedClass, Title: "a class that is not there is taken for limpet's",
 		Meaning: "--assume-class is set, and the Gateway's class is not in the input.",
-		Example: "Gateway shop/web: spec.gatewayClassName: Not found: \"limpet\": it is taken for one of " +
-			"limpet.dev/gateway-controller",
+		Example: "Gateway shop/web: spec.gatewayClassName: Not found: \"limpet\": there is no GatewayClass " +
+			"limpet in the input: it is taken for one of limpet.dev/gateway-controller",
 		Do: "Leave --assume-class out if the class is not limpet's in the cluster.",
 	},
 	{
@@ -34,8 +34,9 @@ var explainedGateways = []Explanation{
 		Code: GatewayRefused, Title: "a GatewayClass, a Gateway or a listener is refused",
 		Broad:   true,
 		Meaning: "It asks for what can't be served, so it is left out.",
-		Example: "Gateway shop/web: spec.listeners[0].protocol: Unsupported value: \"SCTP\": the listener is left out",
-		Do:      "Correct the field that is named.",
+		Example: "Gateway shop/web: spec.listeners[0].protocol: not supported: \"SCTP\": the listener is " +
+			"left out",
+		Do: "Correct the field that is named.",
 	},
 	{
 		Code: AddressNotUsable, Title: "a Gateway's address can't be listened on",
@@ -46,14 +47,18 @@ var explainedGateways = []Explanation{
 	{
 		Code: PortUnavailable, Title: "a listener's port can't be had",
 		Meaning: "Another namespace's Gateway, Envoy's admin interface or another process has the address and port.",
-		Example: "Gateway shop/web: spec.listeners[0].port: Invalid value: 80: 127.0.0.1:80 is in use by another process",
-		Do:      "Change the port or the address; --share-addresses lets Gateways of several namespaces share one.",
+		Example: "Gateway b/web: spec.listeners[0].port: Invalid value: 80: Gateway a/web, which goes " +
+			"first, listens on 0.0.0.0:80, and Gateways of different namespaces do not share an " +
+			"address and port unless the first allows it",
+		Do: "Change the port or the address; --share-addresses lets Gateways of several namespaces share one.",
 	},
 	{
 		Code: ListenerConflict, Title: "two listeners ask for the same",
 		Meaning: "Listeners of one port have one protocol and different hostnames.",
-		Example: "Gateway shop/web: spec.listeners[1]: Invalid value: \"b\": listener a has this port and hostname",
-		Do:      "Give one of the two another port or hostname.",
+		Example: "Gateway shop/web: spec.listeners[0]: Invalid value: \"http\": conflicts with listener " +
+			"http of Gateway shop/old, which has the same port and hostname: the listener is left out " +
+			"on 0.0.0.0:80",
+		Do: "Give one of the two another port or hostname.",
 	},
 	{
 		Code: InvalidKinds, Title: "a listener allows kinds of routes that it can't have",
@@ -65,28 +70,31 @@ var explainedGateways = []Explanation{
 		Code: CertificateNotUsable, Title: "a listener's certificate can't be used",
 		Meaning: "The Secret is missing, may not be referred to from here, or has no valid certificate and key. Clients get" +
 			" no connection there.",
-		Example: "Gateway shop/web: spec.listeners[0].tls.certificateRefs[0]: Not found: \"web\"",
-		Do:      "Add the Secret of type kubernetes.io/tls; in another namespace it needs a ReferenceGrant.",
+		Example: "Gateway shop/web: spec.listeners[0].tls.certificateRefs[0].name: Not found: \"web\": " +
+			"there is no Secret shop/web in the input: the listener does without this certificate",
+		Do: "Add the Secret of type kubernetes.io/tls; in another namespace it needs a ReferenceGrant.",
 	},
 	{
 		Code: ClientValidation, Title: "clients' certificates are not verified as asked",
 		Meaning: "The authorities that tls.frontend names can't be had, or a mode lets all in.",
-		Example: "Gateway shop/web: spec.tls.frontend.default.validation.caCertificateRefs: Not found: \"ca\"",
-		Do:      "Add the ConfigMap or Secret with ca.crt; in another namespace it needs a ReferenceGrant.",
+		Example: "Gateway shop/web: spec.tls.frontend.default.validation.caCertificateRefs[0].name: Invalid " +
+			"value: \"ca\": there is no ConfigMap shop/ca in the input",
+		Do: "Add the ConfigMap or Secret with ca.crt; in another namespace it needs a ReferenceGrant.",
 	},
 	{
 		Code: ClientValidationAdvice, Title: "clients' certificates are verified less than it may seem",
 		Meaning: "The setting is legal and lets more clients in than its reader may expect, or holds for no listener.",
-		Example: "Gateway shop/web: spec.tls.frontend.default.validation.mode: clients get in without a certificate",
-		Do:      "Leave mode out to refuse clients without a good certificate.",
+		Example: "Gateway shop/web: spec.tls.frontend.perPort[0].tls.validation.mode: clients get in " +
+			"without a certificate, and with one that no authority vouches for",
+		Do: "Leave mode out to refuse clients without a good certificate.",
 	},
 	{
 		Code: TrustedProxies, Title: "an annotation on proxies before a Gateway is not as it must be",
 		Broad: true,
 		Meaning: "limpet.dev/trusted-proxies and what goes with it say whose word on a client's address is believed; a " +
 			"value that would believe too many is left out.",
-		Example: "Gateway shop/web: metadata.annotations[limpet.dev/trusted-proxies]: Invalid value: \"0.0.0.0/0\": would " +
-			"believe every client",
+		Example: "Gateway shop/web: metadata.annotations[limpet.dev/proxy-protocol]: left out: whoever " +
+			"reaches the port could say what it likes; name the proxies in limpet.dev/trusted-proxies",
 		Do: "Name the proxies' own addresses as CIDRs.",
 	},
 	{

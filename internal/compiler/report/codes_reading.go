@@ -7,8 +7,9 @@ var explainedReading = []Explanation{
 		Broad: true,
 		Meaning: "The file is no YAML or JSON, is empty, or is beyond what limpet reads. None of its objects counts, as " +
 			"nothing is known of them.",
-		Example: "cart.yaml:7: mapping values are not allowed in this context",
-		Do:      "Correct the line that is named; where the file has no objects for limpet, leave it out of -f.",
+		Example: "cart.yaml:7: broken YAML: mapping values are not allowed in this context: this line, or " +
+			"the one before, is not indented as the lines that it belongs to",
+		Do: "Correct the line that is named; where the file has no objects for limpet, leave it out of -f.",
 	},
 	{
 		Code: InvalidField, Title: "a field is not as the API wants it",
@@ -45,7 +46,7 @@ var explainedReading = []Explanation{
 		Broad: true,
 		Meaning: "An API server would admit the object, and limpet does not do what the field asks for: the rule, the " +
 			"listener or the object is left out, for anything else would be a guess.",
-		Example: "HTTPRoute shop/cart: spec.rules[0].filters[0].type: Unsupported value",
+		Example: "HTTPProxy shop/root: spec.includes: not supported",
 		Do: "Take the field out, or serve the route by another implementation; docs/gateway-api.md lists what is " +
 			"supported.",
 	},
@@ -60,8 +61,9 @@ var explainedReading = []Explanation{
 		Code: NullField, Title: "null takes the field away in files only",
 		Meaning: "An API server drops a field whose value is null, so that the same document means something else in a " +
 			"cluster.",
-		Example: "SessionPersistencePolicy shop/p: spec.idleTimeout: null takes the field away in files only",
-		Do:      "Write unset, which means the same everywhere.",
+		Example: "SessionPersistencePolicy shop/p: spec.cookie.sameSite: null takes the field away in files " +
+			"only, for API servers drop it: write unset",
+		Do: "Write unset, which means the same everywhere.",
 	},
 	{
 		Code: DroppedField, Title: "the API server of a release refuses or drops the field",

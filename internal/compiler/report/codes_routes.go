@@ -25,21 +25,25 @@ var explainedRoutes = []Explanation{
 		Code: OverBudget, Title: "a route has more matches and hostnames than there is room for",
 		Meaning: "Routes are laid out to hostnames; who would take more than --route-budget gives is refused, so that " +
 			"others have room.",
-		Example: "HTTPRoute shop/cart: spec: Too many",
-		Do:      "Split the route, name fewer hostnames, or raise --route-budget.",
+		Example: "HTTPRoute shop/cart: spec: Too long: its matches come to 20 MiB on all hostnames and " +
+			"listeners of Gateway shop/web, more than what goes first leaves of the 16 MiB of " +
+			"namespace shop: it serves nothing there",
+		Do: "Split the route, name fewer hostnames, or raise --route-budget.",
 	},
 	{
 		Code: RouteRefused, Title: "a route, or a rule of it, is refused",
 		Broad:   true,
 		Meaning: "It asks for what can't be served.",
-		Example: "HTTPRoute shop/cart: spec.rules[0].matches[0].path.value: Invalid value",
-		Do:      "Correct the field that is named.",
+		Example: "HTTPRoute shop/cart: spec.rules[0].matches[0].method: not supported: \"CONNECT\": the " +
+			"rule is dropped",
+		Do: "Correct the field that is named.",
 	},
 	{
 		Code: EqualMatch, Title: "an equal match goes first",
 		Meaning: "Of two routes with the same match and hostname the older one gets the requests.",
-		Example: "HTTPRoute shop/b: spec.rules[0].matches[0]: HTTPRoute shop/a, which goes first, has the same match",
-		Do:      "Change one of the matches, or delete one of the routes.",
+		Example: "HTTPRoute shop/b: spec.rules[0].matches[0]: HTTPRoute shop/a, which goes first, has an " +
+			"equal match: requests for * go there",
+		Do: "Change one of the matches, or delete one of the routes.",
 	},
 	{
 		Code: HostsWithheld, Title: "a route is not laid out to hostnames of others",

@@ -6,49 +6,55 @@ var explainedSessions = []Explanation{
 		Code: PolicyInvalid, Title: "a policy is not valid",
 		Broad:   true,
 		Meaning: "A policy's spec contradicts itself, or has what its target can't have: it has no effect.",
-		Example: "SessionPersistencePolicy shop/p: spec: Invalid value: the policy has no effect",
-		Do:      "Correct the field that is named.",
+		Example: "XBackendTrafficPolicy shop/p: spec.sessionPersistence.sessionName: Invalid value: \"a " +
+			"b\": must be an RFC 9110 token: letters, digits and !#$%&'*+-.^_`|~: the policy has no " +
+			"effect on sessions",
+		Do: "Correct the field that is named.",
 	},
 	{
 		Code: TargetNotFound, Title: "a policy's target is not there",
 		Meaning: "The targetRef names no object of the input, or a section that the object has not.",
-		Example: "SessionPersistencePolicy shop/p: spec.targetRefs[0].name: Not found: \"cart\"",
-		Do:      "Correct the reference: kind, name and sectionName; a target is in the policy's own namespace.",
+		Example: "SessionPersistencePolicy shop/p: spec.targetRefs[0]: there is no Service shop/cart in the " +
+			"input: the policy has no effect there",
+		Do: "Correct the reference: kind, name and sectionName; a target is in the policy's own namespace.",
 	},
 	{
 		Code: PolicyOverridden, Title: "a policy's value does not hold as it is written",
 		Broad:   true,
 		Meaning: "A stronger or older object has the field, or the field means nothing there.",
-		Example: "SessionPersistencePolicy shop/p: spec.idleTimeout: SessionPersistencePolicy shop/a, which goes first, has" +
-			" it",
+		Example: "SessionPersistencePolicy shop/p: spec.idleTimeout: conflicts with " +
+			"SessionPersistencePolicy shop/a, which is older and writes 20m",
 		Do: "See 'limpet describe' for what holds and why; take the value out where it does not.",
 	},
 	{
 		Code: PolicyAdvice, Title: "what a policy comes to may not be what its reader expects",
 		Broad:   true,
 		Meaning: "The value holds, and something follows from it that is easily missed.",
-		Example: "SessionPersistencePolicy shop/p: spec.cookie: rule 0 of HTTPRoute shop/api has a header, which has no " +
-			"cookie's attributes",
+		Example: "SessionPersistencePolicy shop/p: spec.cookie.sameSite: does not apply: the type is Header " +
+			"by SessionPersistencePolicy shop/api (spec.type)",
 		Do: "See what holds with 'limpet describe', and change the field if that is not meant.",
 	},
 	{
 		Code: PolicyIdle, Title: "a policy has no effect at one of its ancestors",
 		Broad:   true,
 		Meaning: "Stronger objects leave nothing of it there, or no request comes there.",
-		Example: "SessionPersistencePolicy shop/p: for Gateway web: no field of it is effective",
-		Do:      "Take the policy away, or see 'limpet describe' for what is stronger.",
+		Example: "SessionPersistencePolicy shop/p: for Namespace shop: no Gateway leads requests to " +
+			"Namespace shop",
+		Do: "Take the policy away, or see 'limpet describe' for what is stronger.",
 	},
 	{
 		Code: TooManyAncestors, Title: "a policy reaches more Gateways than its status can list",
 		Meaning: "GEP-713 gives a policy's status room for 16 ancestors: on the others it has no effect.",
-		Example: "SessionPersistencePolicy shop/p: spec.targetRefs",
-		Do:      "Write a policy for each part of the Gateways.",
+		Example: "SessionPersistencePolicy shop/p: spec.targetRefs: its status has no room for another " +
+			"ancestor: the policy has no effect on Gateway shop/web",
+		Do: "Write a policy for each part of the Gateways.",
 	},
 	{
 		Code: CookieRenamed, Title: "a cookie has another name than the one that is written",
 		Meaning: "Two sessions that one browser may have would overwrite each other's cookie.",
-		Example: "HTTPRoute shop/b: spec.rules[0].sessionPersistence.sessionName: limpet serves the cookie \"cart\" as " +
-			"\"cart-8d7261439b72\"",
+		Example: "HTTPRoute shop/b: spec.rules[0].sessionPersistence.sessionName: the cookie \"cart\" is " +
+			"served as \"cart-8d7261439b72\": under its own name it would overwrite that of HTTPRoute " +
+			"shop/a rule 0, which goes first",
 		Do: "Give each session a name of its own.",
 	},
 	{
@@ -76,8 +82,9 @@ var explainedSessions = []Explanation{
 	{
 		Code: CachedSession, Title: "answers that begin sessions may be cached",
 		Meaning: "A cache that keeps an answer gives the same session to many.",
-		Example: "HTTPRoute shop/cart: spec.rules[0].filters: the rule sets Cache-Control",
-		Do:      "Set Cache-Control: private or no-store on what begins sessions.",
+		Example: "HTTPRoute shop/cart: spec.rules[0].filters: with Cache-Control \"public, max-age=60\" a " +
+			"cache in front stores responses that begin a session",
+		Do: "Set Cache-Control: private or no-store on what begins sessions.",
 	},
 	{
 		Code: PlainCookie, Title: "cookies are Secure and the listener is plain HTTP",
@@ -103,20 +110,25 @@ var explainedSessions = []Explanation{
 	{
 		Code: Revocation, Title: "a revocation does more or less than it says",
 		Meaning: "What it names is no backend of the rule, or its hosts can't be told apart in tokens.",
-		Example: "HTTPRoute shop/cart: spec.rules[0].backendRefs: the hosts of Service shop/cart are behind names",
-		Do:      "Revoke by notBefore or epoch.",
+		Example: "HTTPRoute shop/cart: spec.rules[0].backendRefs: the hosts of shop/cart:80 are behind " +
+			"names, so no token tells whether it is of one: all sessions of the rule that began before " +
+			"are void",
+		Do: "Revoke by notBefore or epoch.",
 	},
 	{
 		Code: SessionsEnd, Title: "a change ends sessions",
 		Meaning: "Sessions that clients have are void under the new objects.",
-		Example: "HTTPRoute shop/cart: spec.rules[0]: the sessions of a rule end: no rule is named cart any more",
-		Do:      "Keep the rule's name, matches and session name, or change them when few are there.",
+		Example: "HTTPRoute shop/cart: spec.rules: the sessions of a rule end: no rule is named \"cart\" " +
+			"any more",
+		Do: "Keep the rule's name, matches and session name, or change them when few are there.",
 	},
 	{
 		Code: ValueChanges, Title: "a change elsewhere changes a rule's session",
 		Meaning: "Compared with --since, a value is another one in a rule whose own document has not changed.",
-		Example: "HTTPRoute shop/cart: spec.rules[0]: idleTimeout is 9m by SessionPersistencePolicy shop/default",
-		Do:      "Write the former value into the rule's own session if it shall stay.",
+		Example: "HTTPRoute shop/cart: spec.rules[0]: idleTimeout is 9m by SessionPersistencePolicy " +
+			"shop/default (spec.default.idleTimeout, default on the Gateway), and was nothing by the " +
+			"built-in default",
+		Do: "Write the former value into the rule's own session if it shall stay.",
 	},
 	{
 		Code: OldSessionShape, Title: "a session is written as an earlier release has it",
@@ -127,7 +139,7 @@ var explainedSessions = []Explanation{
 	{
 		Code: TooManyOwners, Title: "a rule has more endpoints than tokens can tell apart",
 		Meaning: "Sessions of the rule are with addresses.",
-		Example: "HTTPRoute shop/cart: spec.rules[0].backendRefs: Too many",
+		Example: "HTTPRoute shop/cart: spec.rules[0].backendRefs: Too many: 5000: must have at most 4096 items",
 		Do:      "Split the rule.",
 	},
 }

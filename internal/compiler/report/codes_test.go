@@ -3,12 +3,14 @@ package report
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestEveryCodeIsExplained: each code is told of somewhere and has its explanation, all of it.
+// TestEveryCodeIsExplained: each code is printed of somewhere and has its explanation, all of it.
 func TestEveryCodeIsExplained(t *testing.T) {
 	text, err := os.ReadFile("codes.go")
 	if err != nil {
@@ -35,6 +37,40 @@ func TestEveryCodeIsExplained(t *testing.T) {
 		if out, err := exec.Command("grep", "-rlE", `report\.`+n[1]+`\b`, "--include=*.go", "..", "../../../compiler").Output(); err != nil ||
 			!strings.Contains(strings.ReplaceAll(string(out), "_test.go", ""), ".go") {
 			t.Errorf("nothing makes a finding of %s (%s)", code, n[1])
+		}
+	}
+}
+
+// unprinted are the codes of which these golden files have no message: it is about served Envoys or statuses, or takes thousands of objects.
+var unprinted = []Code{EnvoyRejects, OverBudget, HostsWithheld, NearBudget, PodsUnseen, PolicyIdle, TooManyAncestors, TooManyOwners}
+
+// TestExamplesArePrinted: what a code's example says is what limpet prints, but for names and numbers: a golden file has it.
+func TestExamplesArePrinted(t *testing.T) {
+	names := regexp.MustCompile(`"[^"]*"|\b[a-z0-9.-]+/[a-z0-9.-]+|[0-9]+[a-z]*`)
+	kinds := regexp.MustCompile(`\b([A-Z][A-Za-z]+) [a-z*-]+`)
+	plain := func(text string) string {
+		return kinds.ReplaceAllString(names.ReplaceAllString(strings.ReplaceAll(text, `\`, ""), "*"), "$1 *")
+	}
+	printed := ""
+	for _, pattern := range []string{
+		"compiler/testdata/*.txt", "compiler/testdata/common.yaml", "cmd/limpet/testdata/*.txtar", "docs/troubleshooting.md",
+	} {
+		paths, err := filepath.Glob("../../../" + pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			printed += plain(string(text))
+		}
+	}
+	for _, e := range Explanations {
+		words := e.Example[strings.Index(e.Example, ": ")+1:] // behind the object
+		if found := strings.Contains(printed, plain(words)); found == slices.Contains(unprinted, e.Code) {
+			t.Errorf("%s: %s: a golden file has it: %t", e.Code, e.Example, found)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -21,7 +20,6 @@ import (
 	"github.com/limpet-proxy/limpet/internal/compiler/read"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 	"github.com/limpet-proxy/limpet/internal/compiler/sessionapi"
-	"github.com/limpet-proxy/limpet/internal/suggest"
 )
 
 // Options is what admission needs to know besides the documents.
@@ -260,14 +258,13 @@ func (a *admitter) applyCRDs(d *read.Document, fields map[string]any, apiRelease
 		case admission.SaysUnchecked(e): // because of the other errors
 		case admission.IsUnknownField(e) && isInWrongType(e, errs):
 		case admission.IsUnknownField(e):
-			name := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
 			beside := a.admitters[apiRelease].FieldsBeside(fields, e.Field)
-			a.rep.ErrorAt(report.UnknownField, d, e.Field, e.Detail+suggest.DidYouMean(name, beside))
+			a.rep.ErrorAt(report.UnknownField, d, e.Field, e.Detail+suggestField(d, e.Field, beside))
 		case e.Field == "" || e.Field == "<nil>":
 			path, detail := cutPath(e.Detail)
 			a.rep.ErrorAt(report.InvalidField, d, path, detail)
 		default:
-			explain(e, fields)
+			explain(e, d, fields)
 			a.rep.Error(report.InvalidField, d, e)
 		}
 	}

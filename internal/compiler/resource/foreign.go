@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -134,7 +135,13 @@ func (a *admitter) passOverUntyped(d *read.Document) string {
 	}
 	_, named := d.Fields["metadata"]
 	if known || a.options.StrictKinds || kind == "" && d.StringAt("apiVersion") != "" && named {
-		a.rep.Error(report.InvalidField, d, field.Required(field.NewPath(missing), "every object names its type"))
+		why := "every object names its type"
+		for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
+			if strings.EqualFold(name, missing) && name != missing {
+				why += ": write " + missing + ", not " + name
+			}
+		}
+		a.rep.Error(report.InvalidField, d, field.Required(field.NewPath(missing), why))
 		return ""
 	}
 	if kind != "" {
@@ -153,40 +160,63 @@ var knownGroups = []string{gatewayv1.GroupName, v1alpha1.Group}
 const backendLBPolicy = "BackendLBPolicy"
 
 // otherKinds are kinds of these groups that limpet does not read, and whose names are near to one that it does.
-var otherKinds = []string{
-	"XListenerSet", backendLBPolicy, "XMesh", "Node",
+var otherKinds = []schema.GroupKind{
+	{Group: gatewayxv1alpha1.GroupName, Kind: "XListenerSet"},
+	{Group: gatewayxv1alpha1.GroupName, Kind: "XMesh"},
+	{Group: gatewayv1.GroupName, Kind: backendLBPolicy},
+	{Kind: "Node"},
 }
 
 // explainMisspelt says what is wrong with a kind, version or group that is nearly one that limpet reads; empty for what
 // is really another one.
 func (a *admitter) explainMisspelt(gvk schema.GroupVersionKind) string {
-	no := fmt.Sprintf("no matches for kind %q in version %q", gvk.Kind, gvk.GroupVersion())
-	var inGroup, groups, versions []string
+	why, misspelt := a.explainGroup(gvk)
+	if !misspelt {
+		why, misspelt = explainName(gvk)
+	}
+	if !misspelt {
+		return ""
+	}
+	return fmt.Sprintf("no matches for kind %q in version %q", gvk.Kind, gvk.GroupVersion()) + why
+}
+
+// explainGroup says what is wrong with the version or group of a kind that is called like one that limpet reads, and
+// whether anything is.
+func (a *admitter) explainGroup(gvk schema.GroupVersionKind) (why string, wrong bool) {
+	var groups, versions []string
 	for _, k := range registry {
 		switch {
-		case k.Group == istioGroup && !a.options.Istio:
-		case k.GroupKind == gvk.GroupKind():
-			return no + ": " + k.explainVersions()
+		case k.Kind != gvk.Kind || k.Group == istioGroup && !a.options.Istio:
 		case k.Group == gvk.Group:
-			inGroup = append(inGroup, k.Kind)
-		case k.Kind == gvk.Kind:
+			return ": " + k.explainVersions(), true
+		default:
 			groups, versions = append(groups, k.Group), append(versions, k.explainVersions())
 		}
 	}
-	if len(versions) > 0 && isOfKubernetes(gvk.Group) {
-		return no + ": " + strings.Join(versions, ", ")
+	onlyLimpets := gvk.Kind == object.KindSessionPolicy // others have a LoadBalancerPolicy and a ProxyConfig, too
+	if len(versions) > 0 && (onlyLimpets || isOfKubernetes(gvk.Group) || isOfLimpet(gvk.Group)) {
+		return ": " + strings.Join(versions, ", "), true
 	}
-	if near := suggest.DidYouMean(gvk.Group, groups); near != "" {
-		return no + near
+	why = suggest.DidYouMean(gvk.Group, groups)
+	return why, why != ""
+}
+
+// explainName says what is wrong with a kind that is called like none, and whether anything is.
+func explainName(gvk schema.GroupVersionKind) (why string, wrong bool) {
+	if isOfLimpet(gvk.Group) && gvk.Group != v1alpha1.Group {
+		return "; did you mean " + v1alpha1.Group + "?", true
 	}
-	if !slices.Contains(ownGroups, gvk.Group) || slices.Contains(otherKinds, gvk.Kind) {
-		return ""
+	if !slices.Contains(ownGroups, gvk.Group) || slices.Contains(otherKinds, gvk.GroupKind()) {
+		return "", false
 	}
-	near := suggest.DidYouMean(gvk.Kind, inGroup)
-	if near == "" && !slices.Contains(knownGroups, gvk.Group) {
-		return ""
+	var inGroup []string
+	for _, k := range registry {
+		if k.Group == gvk.Group {
+			inGroup = append(inGroup, k.Kind)
+		}
 	}
-	return no + near
+	why = suggest.DidYouMean(gvk.Kind, inGroup)
+	return why, why != "" || slices.Contains(knownGroups, gvk.Group)
 }
 
 // isOfKubernetes reports whether a group is one of Kubernetes' own: without a dot (the core, apps), or below k8s.io. No
@@ -194,6 +224,10 @@ func (a *admitter) explainMisspelt(gvk schema.GroupVersionKind) string {
 func isOfKubernetes(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") || strings.HasSuffix(group, ".x-k8s.io")
 }
+
+// isOfLimpet reports whether a group is limpet's own, or can be meant for nothing else: limpet.io, policy.limpet.dev.
+// Whoever writes one wants limpet to read the document, which does nothing where it is passed over.
+func isOfLimpet(group string) bool { return strings.Contains(strings.ToLower(group), "limpet") }
 
 // explainVersions says in which versions documents may write the kind.
 func (k *Kind) explainVersions() string {

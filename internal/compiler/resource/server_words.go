@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -60,13 +61,13 @@ var patternWords = map[string]string{
 		"limpet.dev/gateway-controller",
 }
 
-// explain puts a server's error into words that say what to write.
-func explain(e *field.Error, object map[string]any) {
+// explain puts a server's error on an object of a document into words that say what to write.
+func explain(e *field.Error, d *read.Document, object map[string]any) {
 	e.Detail = strings.TrimPrefix(e.Detail, e.Field+" in body ") // the schema validator repeats it
 	value := read.ValueAt(object, e.Field)
 	switch target, _ := value.(map[string]any); {
 	case e.Type == field.ErrorTypeTypeInvalid:
-		explainType(e, value)
+		explainType(e, d, value)
 	case strings.HasPrefix(e.Detail, "should match '"):
 		pattern := strings.TrimSuffix(strings.TrimPrefix(e.Detail, "should match '"), "'")
 		if words, known := patternWords[pattern]; known {
@@ -109,7 +110,7 @@ var typeNames = map[string]string{
 }
 
 // explainType explains a value of another type, such as `must be of type string: "integer"`.
-func explainType(e *field.Error, value any) {
+func explainType(e *field.Error, d *read.Document, value any) {
 	wanted, got, known := strings.Cut(strings.TrimPrefix(e.Detail, "must be of type "), ": ")
 	got = strings.Trim(got, `"`)
 	if !known || typeNames[wanted] == "" || typeNames[got] == "" {
@@ -132,7 +133,7 @@ func explainType(e *field.Error, value any) {
 		case wanted == "string" && isNumber && isTimeout(e.Field):
 			e.Detail = fmt.Sprintf("must be a duration with its unit: write %vs for seconds", v)
 		case wanted == "string":
-			e.Detail += fmt.Sprintf(`: write "%v" with quotes`, v)
+			e.Detail += fmt.Sprintf(`: write %q with quotes`, cmp.Or(d.TextAt(e.Field), fmt.Sprint(v)))
 		}
 	}
 }
