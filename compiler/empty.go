@@ -7,7 +7,7 @@ import (
 // explainEmpty gives the problem of an input of which nothing is served, with what would change that, by what else
 // there is to say.
 func explainEmpty(problems []Problem, passedOver map[string]int) Problem {
-	var noClass, otherClass, refusedClass, said bool
+	var noClass, otherClass, refusedClass, isExplained bool
 	for _, p := range problems {
 		refused := p.Verdict() == report.Refused
 		switch {
@@ -18,9 +18,9 @@ func explainEmpty(problems []Problem, passedOver map[string]int) Problem {
 		case p.Ref.Kind == "GatewayClass":
 			refusedClass = refusedClass || refused
 		case p.Ref.Kind == "Gateway":
-			said = true // be it a warning: there is one
+			isExplained = true // be it a warning: there is one
 		default:
-			said = said || refused && p.Object == ""
+			isExplained = isExplained || refused && p.Object == ""
 		}
 	}
 	why := "there is no Gateway in the input"
@@ -30,7 +30,7 @@ func explainEmpty(problems []Problem, passedOver map[string]int) Problem {
 	case noClass:
 		why = "a Gateway counts when its GatewayClass is in the input and has limpet's controllerName; with " +
 			"--assume-class, which takes no value, a class that is not in the input counts as limpet's"
-	case said:
+	case isExplained:
 		why = "what is said before this says why"
 	case otherClass:
 		why = "other controllers serve the Gateways' classes; --controller-name NAME says what limpet's controllerName is"

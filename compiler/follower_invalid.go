@@ -51,17 +51,17 @@ func (f *Follower) acceptInvalid(invalid Errors) {
 }
 
 // tellAgain adds what is refused of files that were written.
-func (f *Follower) tellAgain(told []Problem, written []Source) []Problem {
+func (f *Follower) tellAgain(warnings []Problem, written []Source) []Problem {
 	known := map[Problem]bool{}
-	for _, p := range told {
+	for _, p := range warnings {
 		known[p] = true
 	}
 	for _, source := range written {
 		for _, p := range f.state.Store().RefusedOf(source.Name) {
 			if !known[p] {
-				told = append(told, p)
+				warnings = append(warnings, p)
 			}
 		}
 	}
-	return told
+	return warnings
 }

@@ -16,7 +16,7 @@ func TestFollowerTellsAgain(t *testing.T) {
 	for i, s := range []struct {
 		written []Source
 		removed []string
-		told    string
+		want    string
 	}{
 		{[]Source{web, service("b.yaml", "")}, nil, ""},
 		{[]Source{service("a.yaml", "a copy")}, nil, "b.yaml"},
@@ -28,12 +28,12 @@ func TestFollowerTellsAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := ""
+		got := ""
 		for _, p := range update.NewWarnings {
-			told += p.File
+			got += p.File
 		}
-		if told != s.told {
-			t.Errorf("%d: told of %q, not of %q: %v", i, told, s.told, update.NewWarnings)
+		if got != s.want {
+			t.Errorf("%d: told of %q, not of %q: %v", i, got, s.want, update.NewWarnings)
 		}
 	}
 }

@@ -95,6 +95,10 @@ func (s *State) visitKeys(some *resource.Objects, visit func(key)) {
 			visitListeners(ref, visit)
 		case object.KindXBackend:
 			visit(contentsKey(ref.Namespace))
+		case object.KindSecret, object.KindConfigMap:
+			if s.objects.verifying[ref.Namespace] > 0 {
+				visit(contentsKey(ref.Namespace))
+			}
 		}
 	}
 }

@@ -223,7 +223,8 @@ func (s *State) takeContext(gone, came *resource.Objects) {
 	}
 	for ref := range s.objects.refused {
 		switch ref.Kind {
-		case object.KindGateway, object.KindGatewayClass, object.KindListenerSet, object.KindXBackend:
+		case object.KindGateway, object.KindGatewayClass, object.KindListenerSet, object.KindXBackend,
+			object.KindSecret, object.KindConfigMap:
 			now.Refused = append(now.Refused, ref)
 		}
 	}
