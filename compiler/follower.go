@@ -152,9 +152,7 @@ func (f *Follower) Apply(c Changes) (*Update, error) {
 	if u.NewWarnings, u.OtherStatuses, err = f.state.Finish(); err != nil {
 		return nil, err
 	}
-	if f.options.HoldInvalid && f.last != nil {
-		u.NewWarnings = f.tellAgain(u.NewWarnings, c.Set)
-	}
+	u.NewWarnings = f.tellAgain(u.NewWarnings, c.Set)
 	u.OtherPods, f.last, f.refused = f.state.TakeOtherPods(), u, false
 	return u, nil
 }

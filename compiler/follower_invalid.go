@@ -50,8 +50,11 @@ func (f *Follower) acceptInvalid(invalid Errors) {
 	}
 }
 
-// tellAgain adds what is refused of files that were written.
+// tellAgain adds what is refused of files that were written, where the input is files and not just read.
 func (f *Follower) tellAgain(warnings []Problem, written []Source) []Problem {
+	if !f.options.HoldInvalid || f.last == nil {
+		return warnings
+	}
 	known := map[Problem]bool{}
 	for _, p := range warnings {
 		known[p] = true
