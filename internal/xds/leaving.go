@@ -25,6 +25,9 @@ func (c *client) hasLeft(scope string, now time.Time) bool {
 // scopeMark is in the names of scopes, and of tables to which only these lead.
 const scopeMark = "#"
 
+// isOfScopes tells whether only scopes lead to a table.
+func isOfScopes(name string) bool { return strings.Contains(name, scopeMark) }
+
 // leadOn gives scopes that the target does not have, and cannot go yet, as ones that lead to the whole tables of their
 // sites, where the Envoy has these: what they led to is not kept up to date.
 func (c *client) leadOn(now time.Time) (changed []*Resource) {

@@ -35,8 +35,8 @@ func (c *client) form(t Type, r *Resource) *Resource {
 		return nil
 	case t == Listener && isSharded && r.Sharded != nil:
 		return r.Sharded
-	case t == Routes && isSharded && r.Whole && !c.types[Routes].names[r.Name]:
-		return nil
+	case t == Routes && (isSharded && r.Whole || !isSharded && isOfScopes(r.Name)) && !c.types[Routes].names[r.Name]:
+		return nil // what no listener of such an Envoy looks for
 	case t == ScopedRoutes && !isSharded && !c.types[ScopedRoutes].wildcard:
 		return nil
 	}
@@ -182,7 +182,7 @@ func (c *client) hasSharded() bool {
 // hasTables tells whether the Envoy asks for a table to which only scopes lead.
 func (c *client) hasTables() bool {
 	for name := range c.types[Routes].names {
-		if strings.Contains(name, scopeMark) {
+		if isOfScopes(name) {
 			return true
 		}
 	}

@@ -249,8 +249,22 @@ func TestClientScopesUnseen(t *testing.T) {
 	}
 }
 
-// TestClientUnsharded holds that an Envoy which comes back without the module waits for no scopes: none of its listeners looks for one.
+// TestClientUnsharded holds that an Envoy without the module waits for no scopes, nor tables to which only these lead: it never asks for one.
 func TestClientUnsharded(t *testing.T) {
+	e, bad := newFakeEnvoy(t), strings.Replace(byShared, "shards", "shards bad", 1)
+	for i := range 3 {
+		to := listed(t, e.now, strings.Replace(bad, "routes web#half cluster:a", fmt.Sprintf("routes web#half cluster:a v:%d", i), 1))
+		to.findResource(Listener, "web").content = func() []byte { return []byte("routes:web filter:limpet") }
+		e.set(to)
+		e.run()
+		if e.client.live != to {
+			t.Errorf("change %d is not live; %q", i, e.tail())
+		}
+	}
+}
+
+// TestClientUnshardedAgain holds the same of one that comes back without it.
+func TestClientUnshardedAgain(t *testing.T) {
 	e := newFakeEnvoy(t)
 	e.set(listed(t, e.now, byShard))
 	e.run()
