@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"github.com/limpet-proxy/limpet/internal/compiler/object"
 	"github.com/limpet-proxy/limpet/internal/compiler/report"
 )
 
@@ -15,23 +16,21 @@ func explainEmpty(problems []Problem, passedOver map[string]int) Problem {
 			noClass = true
 		case p.Code == report.OtherClass:
 			otherClass = true
-		case p.Ref.Kind == "GatewayClass":
-			refusedClass = refusedClass || refused
-		case p.Ref.Kind == "Gateway":
-			isExplained = true // be it a warning: there is one
-		default:
-			isExplained = isExplained || refused && p.Object == ""
+		case p.Ref.Kind == object.KindGatewayClass && refused:
+			refusedClass = true
+		case p.Ref.Kind == object.KindGateway: // be it a warning: there is one
+			isExplained = true
+		case p.Object == "" && refused:
+			isExplained = true
 		}
 	}
 	why := "there is no Gateway in the input"
 	switch {
-	case refusedClass:
+	case refusedClass || isExplained && !noClass:
 		why = "what is said before this says why"
 	case noClass:
 		why = "a Gateway counts when its GatewayClass is in the input and has limpet's controllerName; with " +
 			"--assume-class, which takes no value, a class that is not in the input counts as limpet's"
-	case isExplained:
-		why = "what is said before this says why"
 	case otherClass:
 		why = "other controllers serve the Gateways' classes; --controller-name NAME says what limpet's controllerName is"
 	case passedOver["Ingress"] > 0:

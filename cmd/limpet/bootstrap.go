@@ -178,9 +178,5 @@ func (bc *bootstrapCommand) run(c *cobra.Command) error {
 		b.TLS = &bc.tls
 	}
 	text, err := b.YAML()
-	if err != nil {
-		return err
-	}
-	_, err = c.OutOrStdout().Write(text)
-	return err
+	return writeMade(c.OutOrStdout(), text, err)
 }

@@ -156,17 +156,11 @@ func (cc *checkCommand) print(c *cobra.Command, checked *compiler.CheckResult) e
 	case formatYAML:
 		message.PrintFindings(c.ErrOrStderr(), checked.Rows, cc.output.style(c.ErrOrStderr(), compiler.Advice, &cc.verdict))
 		text, err := status.YAML(checked.Objects)
-		if err == nil {
-			_, err = out.Write(text)
-		}
-		return err
+		return writeMade(out, text, err)
 	case formatJSON:
 		isAccepted := func(r status.Row) bool { return r.Severity == "" }
 		text, err := status.JSON(checked.Objects, slices.DeleteFunc(slices.Clone(checked.Rows), isAccepted))
-		if err == nil {
-			_, err = out.Write(text)
-		}
-		return err
+		return writeMade(out, text, err)
 	case formatGitHub:
 		message.PrintForGitHub(out, checked.Rows)
 		return nil

@@ -114,9 +114,5 @@ func printValue(to io.Writer, format string, value any) error {
 	} else {
 		text = append(text, '\n')
 	}
-	if err != nil {
-		return err
-	}
-	_, err = to.Write(text)
-	return err
+	return writeMade(to, text, err)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -21,6 +22,14 @@ func (o *output) Write(text []byte) (int, error) {
 		o.failed = err
 	}
 	return n, err
+}
+
+// writeMade writes a text, unless making it has failed.
+func writeMade(to io.Writer, text []byte, err error) error {
+	if err == nil {
+		_, err = to.Write(text)
+	}
+	return err
 }
 
 // judge gives a command's error: that of the output where the command has no words of its own.

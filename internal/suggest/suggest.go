@@ -2,6 +2,7 @@
 package suggest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -61,6 +62,18 @@ func isPart(word, other string) bool {
 func DidYouMean(word string, among []string) string {
 	if near := Nearest(word, among); near != "" {
 		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// Value is [DidYouMean] for one of some values, within a message: what becomes of it follows.
+func Value[T any](value any, among []T) string {
+	var texts []string
+	for _, v := range among {
+		texts = append(texts, fmt.Sprint(v))
+	}
+	if near := Nearest(fmt.Sprint(value), texts); near != "" {
+		return " (did you mean " + near + "?)"
 	}
 	return ""
 }

@@ -253,13 +253,8 @@ func TestClientScopesUnseen(t *testing.T) {
 func TestClientUnsharded(t *testing.T) {
 	e, bad := newFakeEnvoy(t), strings.Replace(byShared, "shards", "shards bad", 1)
 	for i := range 3 {
-		to := listed(t, e.now, strings.Replace(bad, "routes web#half cluster:a", fmt.Sprintf("routes web#half cluster:a v:%d", i), 1))
-		to.findResource(Listener, "web").content = func() []byte { return []byte("routes:web filter:limpet") }
-		e.set(to)
-		e.run()
-		if e.client.live != to {
-			t.Errorf("change %d is not live; %q", i, e.tail())
-		}
+		config := strings.Replace(bad, "routes web#half cluster:a", fmt.Sprintf("routes web#half cluster:a v:%d", i), 1)
+		e.wantLiveUnsharded(t, config, "routes:web filter:limpet")
 	}
 }
 
@@ -271,13 +266,19 @@ func TestClientUnshardedAgain(t *testing.T) {
 	e.connect()
 	for i := range 3 {
 		config := strings.Replace(withoutModule, "scope web#00 cluster:a", fmt.Sprintf("scope web#00 cluster:a v:%d", i), 1)
-		to := listed(t, e.now, strings.Replace(config, "filter:limpet", "filter:limpet v:2", 1))
-		to.findResource(Listener, "web").content = func() []byte { return []byte("routes:web filter:limpet v:2") }
-		e.set(to)
-		e.run()
-		if e.client.live != to {
-			t.Errorf("change %d is not live; %q", i, e.tail())
-		}
+		e.wantLiveUnsharded(t, strings.Replace(config, "filter:limpet", "filter:limpet v:2", 1), "routes:web filter:limpet v:2")
+	}
+}
+
+// wantLiveUnsharded brings an Envoy to a configuration whose listener it can't have with shards, only as a text says, and wants it live.
+func (e *fakeEnvoy) wantLiveUnsharded(t *testing.T, config, listener string) {
+	t.Helper()
+	to := listed(t, e.now, config)
+	to.findResource(Listener, "web").content = func() []byte { return []byte(listener) }
+	e.set(to)
+	e.run()
+	if e.client.live != to {
+		t.Errorf("not live: %s; %q", config, e.tail())
 	}
 }
 

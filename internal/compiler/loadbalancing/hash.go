@@ -39,13 +39,6 @@ var strategyNames = []v1alpha1.Strategy{
 	v1alpha1.RoundRobin, v1alpha1.WeightedLeastRequest, v1alpha1.Random, v1alpha1.RequestHash, v1alpha1.CookieStrategy,
 }
 
-func texts[T ~string](names []T) (all []string) {
-	for _, name := range names {
-		all = append(all, string(name))
-	}
-	return all
-}
-
 // readPolicy reads a strategy and its entries. What is invalid is ignored with a warning and never refused (S52).
 func readPolicy(
 	name string,
@@ -64,10 +57,7 @@ func readPolicy(
 	if p.strategy, known = strategies[strategy]; !known {
 		p.strategyName = v1alpha1.RoundRobin
 		e := field.NotSupported(at.Child("strategy"), strategy, strategyNames)
-		if near := suggest.Nearest(string(strategy), texts(strategyNames)); near != "" {
-			e.Detail += " (did you mean " + near + "?)"
-		}
-		e.Detail += ": RoundRobin is used instead"
+		e.Detail += suggest.Value(strategy, strategyNames) + ": RoundRobin is used instead"
 		rep.WarnFor(report.BalancingNotHonoured, about, report.ReasonPartiallyProgrammed, e)
 	}
 	entries := at.Child("requestHashPolicies")

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestEveryCodeIsExplained: each code is printed of somewhere and has its explanation, all of it.
+// TestEveryCodeIsExplained: each code is reported somewhere and has its explanation, all of it.
 func TestEveryCodeIsExplained(t *testing.T) {
 	text, err := os.ReadFile("codes.go")
 	if err != nil {

@@ -86,7 +86,7 @@ func (w *fieldWalker) visitValue(path, pattern string, value any) {
 		if t.Only != nil && !slices.Contains(t.Only, value) {
 			w.found = append(
 				w.found,
-				Fault{Path: path, Message: fmt.Sprintf("not supported: %#v", value) + suggestSupported(value, t.Only)},
+				Fault{Path: path, Message: fmt.Sprintf("not supported: %#v", value) + suggest.Value(value, t.Only)},
 			)
 		}
 		return
@@ -106,18 +106,6 @@ func (w *fieldWalker) visitValue(path, pattern string, value any) {
 		}
 	}
 	w.found = append(w.found, Fault{Path: path, Message: "not supported"})
-}
-
-// suggestSupported names the supported value that may be meant by another.
-func suggestSupported(value any, only []any) string {
-	var texts []string
-	for _, v := range only {
-		texts = append(texts, fmt.Sprint(v))
-	}
-	if near := suggest.Nearest(fmt.Sprint(value), texts); near != "" {
-		return " (did you mean " + near + "?)" // what becomes of it follows
-	}
-	return ""
 }
 
 func (w *fieldWalker) lookUp(pattern string) (support.Field, bool) {
