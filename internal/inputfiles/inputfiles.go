@@ -92,8 +92,9 @@ func (r *reader) addPath(path string) error {
 }
 
 func (r *reader) addFolder(path string) error {
-	before := len(r.seen)
+	found := false
 	err := walk(path, func(name string, info fs.FileInfo, err error) error {
+		found = true
 		switch {
 		case err == nil && !info.Mode().IsRegular():
 			err = fmt.Errorf("%s: not a regular file", name)
@@ -105,7 +106,7 @@ func (r *reader) addFolder(path string) error {
 		}
 		return r.addProblem(name, err)
 	})
-	if err == nil && len(r.seen) == before {
+	if err == nil && !found {
 		return fmt.Errorf("%s: no *.yaml, *.yml or *.json file below this folder", path)
 	}
 	return err

@@ -38,6 +38,7 @@ func TestRead(t *testing.T) {
 		want  string
 	}{
 		{[]string{"b"}, "b/a.yml b/c/d.json b/link.yaml b/z.yaml"},
+		{[]string{"b", "b/"}, "b/a.yml b/c/d.json b/link.yaml b/z.yaml"},
 		{[]string{"current"}, "current/a.yml current/c/d.json current/link.yaml current/z.yaml"},
 		{[]string{"single.txt", "a.yaml"}, "single.txt a.yaml"},
 		{[]string{"./a.yaml", "a.yaml", "b/../a.yaml"}, "./a.yaml"},
